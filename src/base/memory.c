@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * The allocation seam over malloc and memfd, or over the embedder's own functions.
+ */
+#include "base/memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/checked.h"
+
+static void *default_alloc(void *ctx, size_t size, size_t align)
+{
+    void *pointer;
+    (void)ctx;
+    return posix_memalign(&pointer, align, size) == 0 ? pointer : NULL;
+}
+
+static void default_free(void *ctx, void *pointer, size_t size)
+{
+    (void)ctx;
+    (void)size;
+    free(pointer);
+}
+
+static void *default_map(void *ctx, size_t size, int *fd)
+{
+    (void)ctx;
+    int memfd = memfd_create("vyre", MFD_CLOEXEC);
+    if (memfd < 0) return NULL;
+    void *base = MAP_FAILED;
+    if (ftruncate(memfd, (off_t)size) == 0)
+        base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
+    if (base == MAP_FAILED) {
+        int saved = errno;
+        close(memfd);
+        errno = saved;
+        return NULL;
+    }
+    *fd = memfd;
+    return base;
+}
+
+static void default_unmap(void *ctx, void *base, size_t size, int fd)
+{
+    (void)ctx;
+    munmap(base, size);
+    if (fd >= 0) close(fd);
+}
+
+vyre_status vyre_memory_init(struct vyre_memory *memory, const vyre_allocator *hooks,
+                             vyre_error *err)
+{
+    static const vyre_allocator defaults = {default_alloc, default_free, default_map, default_unmap,
+                                            NULL};
+    vyre_allocator chosen = defaults;
+    if (hooks) {
+        if (!hooks->alloc || !hooks->free)
+            return vyre_fail(err, VYRE_E_NULL, "the allocator has no %s function",
+                             hooks->alloc ? "free" : "alloc");
+        if (!hooks->map != !hooks->unmap)
+            return vyre_fail(err, VYRE_E_CONFLICT, "the allocator has %s but not %s",
+                             hooks->map ? "map" : "unmap", hooks->map ? "unmap" : "map");
+        chosen = *hooks;
+        if (!chosen.map) {
+            chosen.map = default_map;
+            chosen.unmap = default_unmap;
+        }
+    }
+    memory->hooks = chosen;
+    memory->live_bytes = 0;
+    return VYRE_OK;
+}
+
+vyre_status vyre_memory_alloc(struct vyre_memory *memory, size_t count, size_t size,
+                              const char *what, void **out, vyre_error *err)
+{
+    size_t bytes;
+    if (!vyre_mul_size(count, size, &bytes))
+        return vyre_fail(err, VYRE_E_OVERFLOW, "%s: %zu times %zu bytes does not fit", what, count,
+                         size);
+    void *pointer = memory->hooks.alloc(memory->hooks.ctx, bytes, VYRE_CACHE_LINE);
+    if (!pointer)
+        return vyre_fail(err, VYRE_E_NO_MEMORY, "%s: no memory for %zu bytes", what, bytes);
+    memset(pointer, 0, bytes);
+    __atomic_fetch_add(&memory->live_bytes, bytes, __ATOMIC_RELAXED);
+    *out = pointer;
+    return VYRE_OK;
+}
+
+void vyre_memory_free(struct vyre_memory *memory, void *pointer, size_t bytes)
+{
+    if (!pointer) return;
+    __atomic_fetch_sub(&memory->live_bytes, bytes, __ATOMIC_RELAXED);
+    memory->hooks.free(memory->hooks.ctx, pointer, bytes);
+}
+
+vyre_status vyre_memory_map(struct vyre_memory *memory, size_t bytes, const char *what,
+                            struct vyre_mapping *out, vyre_error *err)
+{
+    size_t rounded;
+    if (!vyre_round_up_size(bytes, (size_t)sysconf(_SC_PAGESIZE), &rounded))
+        return vyre_fail(err, VYRE_E_OVERFLOW, "%s: %zu bytes do not fit whole pages", what, bytes);
+    int fd = -1;
+    void *base = memory->hooks.map(memory->hooks.ctx, rounded, &fd);
+    if (!base)
+        return vyre_fail(err, VYRE_E_NO_MEMORY, "%s: no shareable memory for %zu bytes", what,
+                         rounded);
+    __atomic_fetch_add(&memory->live_bytes, rounded, __ATOMIC_RELAXED);
+    *out = (struct vyre_mapping){base, rounded, fd};
+    return VYRE_OK;
+}
+
+void vyre_memory_unmap(struct vyre_memory *memory, struct vyre_mapping *mapping)
+{
+    if (!mapping->base) return;
+    __atomic_fetch_sub(&memory->live_bytes, mapping->bytes, __ATOMIC_RELAXED);
+    memory->hooks.unmap(memory->hooks.ctx, mapping->base, mapping->bytes, mapping->fd);
+    *mapping = (struct vyre_mapping){NULL, 0, -1};
+}
+
+uint64_t vyre_memory_live(const struct vyre_memory *memory)
+{
+    return __atomic_load_n(&memory->live_bytes, __ATOMIC_RELAXED);
+}
