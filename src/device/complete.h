@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * Ending slots: the completion entry, the control words that count ends, and waking whoever sleeps
+ * on the queue. Each accepted slot comes through dev_complete_entry exactly once.
+ */
+#ifndef VYRE_DEVICE_COMPLETE_H
+#define VYRE_DEVICE_COMPLETE_H
+
+#include "device/layout.h"
+
+/* How a slot ended. */
+struct dev_end {
+    uint64_t ticket;
+    uint32_t fault; /* 0: done */
+    uint32_t opcode;
+    uint32_t pc;
+    uint32_t steps;
+    const uint32_t *result; /* 8 words, or NULL for none */
+};
+
+DEV_FN struct dev_end dev_end_fault(uint64_t ticket, uint32_t opcode, uint32_t fault)
+{
+    struct dev_end end;
+    end.ticket = ticket;
+    end.fault = fault;
+    end.opcode = opcode;
+    end.pc = 0;
+    end.steps = 0;
+    end.result = NULL;
+    return end;
+}
+
+/* The lap that an entry of a completion ring is of; with it all its words are visible (A2, pairs
+ * with R2 below). Read in one piece with the steps, as it is written. Any thread. */
+DEV_FN uint32_t dev_completion_lap(const uint32_t *entry)
+{
+    const dev_word64 *word = (const dev_word64 *)(const void *)entry;
+    return (uint32_t)(dev_load64_acquire(&word[VYRE_COMPLETION_LAP / 2], DEV_SYSTEM) >> 32);
+}
+
+/* Writes the entry with this index. The lap goes last (R2, pairs with A2): it makes the
+ * rest visible. */
+DEV_FN void dev_complete_entry(struct dev_queue *queue, uint64_t index, const struct dev_end *end)
+{
+    dev_word64 *word = (dev_word64 *)(void *)(queue->setup.completion +
+                                              ((uint32_t)index & (queue->setup.slots - 1)) *
+                                                  VYRE_COMPLETION_WORDS);
+    uint32_t status =
+        end->fault ? (uint32_t)VYRE_SLOT_FAULT | end->fault << 16 : (uint32_t)VYRE_SLOT_DONE;
+    uint32_t lap = (uint32_t)(index >> queue->log2_slots) + 1;
+    dev_store64_relaxed(&word[0], end->ticket);
+    dev_store64_relaxed(&word[1], (uint64_t)end->opcode << 32 | status);
+    dev_store64_relaxed(&word[2], end->pc);
+    for (uint32_t i = 0; i < VYRE_COMPLETION_RESULTS / 2; i++)
+        dev_store64_relaxed(&word[4 + i], end->result ? (uint64_t)end->result[2 * i + 1] << 32 |
+                                                            end->result[2 * i]
+                                                      : 0);
+    dev_store64_release(&word[3], (uint64_t)lap << 32 | end->steps, DEV_SYSTEM); /* R2 */
+}
+
+/*
+ * Wakes the threads that sleep until this queue has completions. Second half of the hand-shake (F3,
+ * pairs with F4 in reap.c): the sleeper sets its word, fences, looks at the ring once more; we
+ * write the ring, fence, look at its word.
+ */
+DEV_FN void dev_notify(struct dev_queue *queue)
+{
+    struct dev_queue_page *page = queue->setup.page;
+    dev_fence_full(); /* F3 */
+    if ((dev_load_relaxed(&page->waiter) | dev_load_relaxed(&page->watcher)) == 0) return;
+    dev_add_relaxed(&page->event, 1);
+    dev_wake(&page->event, DEV_NONE);
+}
+
+/* Counts n slots of one priority that were claimed for a tenant. */
+DEV_FN void dev_count_claims(struct dev_runtime *rt, uint32_t tenant, uint32_t priority, uint32_t n)
+{
+    dev_add_relaxed(&rt->control[VYRE_CONTROL_TENANT_FAIRNESS + tenant % 32], n);
+    dev_add_relaxed(&rt->control[VYRE_CONTROL_PRIORITY_FAIRNESS + priority], n);
+    if (priority <= VYRE_PRIORITY_HIGH)
+        dev_add_relaxed(&rt->control[VYRE_CONTROL_STARVATION], n);
+    else
+        dev_store_relaxed(&rt->control[VYRE_CONTROL_STARVATION], 0);
+}
+
+/* Ends one slot. System operations are not counted: the wire format's words are about submitted
+ * work. */
+DEV_FN void dev_complete(struct dev_runtime *rt, struct dev_queue *queue, const struct dev_end *end)
+{
+    if (queue != &rt->queues[0]) dev_add_relaxed(&rt->control[VYRE_CONTROL_DONE_COUNT], 1);
+    dev_complete_entry(queue, dev_add64_relaxed(&queue->completed, 1), end);
+    dev_notify(queue);
+}
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * The life of an entry of the in-flight table: filled by the poller, run by a worker, ended once.
+ * While a slot has an entry it can be seen, cancelled and waited for.
+ */
+#ifndef VYRE_DEVICE_ENTRY_H
+#define VYRE_DEVICE_ENTRY_H
+
+#include "device/builtin_run.h"
+#include "device/complete.h"
+#include "device/handle.h"
+#include "device/runq.h"
+
+/* Puts a checked slot into the in-flight table. (sched) */
+DEV_FN uint32_t dev_entry_fill(struct dev_runtime *rt, struct dev_queue *queue,
+                               const uint32_t *slot, uint64_t ticket, uint64_t deadline_ns)
+{
+    uint32_t index = dev_entry_take(rt);
+    struct dev_inflight *entry = &rt->inflight[index];
+    for (uint32_t i = VYRE_SLOT_OPCODE; i < VYRE_SLOT_WORDS; i++)
+        dev_store_relaxed(&entry->slot[i], slot[i]);
+    dev_store_relaxed(&entry->slot[VYRE_SLOT_TENANT], queue->setup.tenant);
+    entry->ticket = ticket;
+    entry->deadline_ns = deadline_ns;
+    entry->taken_ns = dev_clock_ns();
+    dev_store_relaxed(&entry->queue, (uint32_t)(queue - rt->queues));
+    entry->operation = DEV_NONE;
+    dev_store_relaxed(&entry->cancel, 0);
+    entry->place = (uint32_t)ticket & (queue->setup.slots - 1);
+    dev_store_relaxed(&entry->slot[VYRE_SLOT_STATUS], VYRE_SLOT_PUBLISHED);
+    return index;
+}
+
+/* Whether there is room for one more entry of this queue. Only the poller takes entries, so it
+ * cannot vanish. */
+DEV_FN int dev_entry_room(struct dev_runtime *rt, const struct dev_queue *queue)
+{
+    uint32_t free_count = dev_load_relaxed(&rt->free_count);
+    return free_count != 0 && (queue == &rt->queues[0] ||
+                               dev_load_relaxed(&queue->inflight) < DEV_TABLE_SHARE * free_count);
+}
+
+/* Gives an entry back after its slot has ended. The count of the queue goes last (R4): it lets a
+ * fence or a close go on. */
+DEV_FN void dev_entry_end(struct dev_runtime *rt, uint32_t index, const struct dev_end *end)
+{
+    struct dev_inflight *entry = &rt->inflight[index];
+    struct dev_queue *queue = &rt->queues[entry->queue];
+    dev_store_relaxed(&entry->slot[VYRE_SLOT_STATUS],
+                      end->fault ? (uint32_t)VYRE_SLOT_FAULT : (uint32_t)VYRE_SLOT_DONE);
+    dev_slot_drop(rt, entry->slot, entry->operation);
+    dev_complete(rt, queue, end);
+    dev_lock(&rt->sched);
+    dev_entry_give(rt, index);
+    dev_unlock(&rt->sched);
+    dev_sub_release(&queue->inflight, 1); /* R4 pairs with A4 */
+    dev_add_relaxed(&rt->ends, 1);
+}
+
+/* Runs the slot of an entry and ends it. The caller has it to itself. */
+DEV_FN void dev_entry_run(struct dev_runtime *rt, uint32_t index)
+{
+    struct dev_inflight *entry = &rt->inflight[index];
+    uint32_t opcode = entry->slot[VYRE_SLOT_OPCODE];
+    struct dev_end end = dev_end_fault(entry->ticket, opcode, dev_entry_stopped(rt, entry));
+    struct dev_call call;
+    if (end.fault == VYRE_FAULT_NONE) {
+        call.rt = rt;
+        call.entry = entry;
+        call.arg = entry->slot + VYRE_SLOT_ARG0;
+        call.ticket = entry->ticket;
+        call.tenant = entry->slot[VYRE_SLOT_TENANT];
+        call.place = entry->place;
+        call.pc = 0;
+        call.steps = 0;
+        for (uint32_t i = 0; i < VYRE_COMPLETION_RESULTS; i++)
+            call.result[i] = 0;
+        dev_metric(rt, opcode, 1);
+        dev_count_claims(rt, call.tenant, entry->slot[VYRE_SLOT_PRIORITY], 1);
+        end.fault = dev_slot_run(&call, opcode);
+        end.pc = call.pc;
+        end.steps = call.steps;
+        end.result = call.result;
+    }
+    dev_entry_end(rt, index, &end);
+}
+
+#endif

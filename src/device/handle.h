@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * Handles and opcodes: from the numbers in a slot to the buffers and native operations they name.
+ *
+ * The poller finds and holds everything that a slot names before the slot is handed over; whoever
+ * ends the slot drops exactly that. What is held does not change: its entry stays in the handle
+ * table, and a native operation under its opcode, until the last hold is gone. So a worker may use
+ * what its slot holds without a lock, and looks up nothing else.
+ */
+#ifndef VYRE_DEVICE_HANDLE_H
+#define VYRE_DEVICE_HANDLE_H
+
+#include "device/layout.h"
+#include "device/packed.h"
+#include "vyre/buffer.h"
+
+#define DEV_HANDLE_INDEX 0xFFFFu
+#define DEV_ARGS_MASK    0xFFFu /* the bits of a handle mask that are arguments */
+
+/* Whether the slot that is being taken may take hold of an entry. (poller) */
+DEV_FN int dev_handle_open(const struct dev_runtime *rt, const struct dev_handle *entry)
+{
+    if (entry->state < DEV_DROPPING) return entry->state == DEV_LIVE;
+    return (rt->late >> (entry->state - DEV_DROPPING) & 1) == 0;
+}
+
+/* The live entry that a handle names, or NULL with the fault. (poller) */
+DEV_FN struct dev_handle *dev_handle_find(struct dev_runtime *rt, uint32_t handle, uint32_t kind,
+                                          uint32_t tenant, uint32_t rights, uint32_t *fault)
+{
+    uint32_t index = handle & DEV_HANDLE_INDEX;
+    struct dev_handle *entry = rt->handles + index;
+    *fault = (uint32_t)VYRE_FAULT_BAD_HANDLE;
+    if (kind == DEV_FREE || index >= rt->max_handles) return NULL;
+    if (entry->kind != kind || !dev_handle_open(rt, entry) || entry->generation != handle >> 16)
+        return NULL;
+    *fault = (uint32_t)VYRE_FAULT_HANDLE_RIGHTS;
+    if (entry->owner != tenant && entry->owner != VYRE_TENANT_ANY) return NULL;
+    if ((entry->rights & rights) != rights) return NULL;
+    *fault = 0;
+    return entry;
+}
+
+/* The entry of a handle that the running slot holds. Any worker. */
+DEV_FN struct dev_handle *dev_handle_held(struct dev_runtime *rt, uint32_t handle)
+{
+    return rt->handles + (handle & DEV_HANDLE_INDEX);
+}
+
+/* (poller) */
+DEV_FN void dev_handle_hold(struct dev_handle *entry)
+{
+    dev_add_relaxed(&entry->refs, 1);
+}
+
+/* The last touch of what was held. Any worker. */
+DEV_FN void dev_handle_drop(struct dev_handle *entry)
+{
+    dev_sub_release(&entry->refs, 1); /* R5 pairs with A5 in system.h */
+}
+
+/* The opcode map: linear probing over words that are handle indices. Opcodes that fit a byte, the
+ * ones a packed slot can name, have a table of their own, because workers look those up too: each
+ * of its words stays as it is while a slot holds the operation. */
+
+DEV_FN uint32_t dev_opcode_home(const struct dev_runtime *rt, uint32_t opcode)
+{
+    uint32_t hash = opcode * 0x9E3779B1u;
+    return (hash ^ hash >> 16) & (rt->opcode_map_size - 1);
+}
+
+/* Where the map has this opcode, or the free place where it would go; DEV_NONE where the map is
+ * full and has it not. (poller) */
+DEV_FN uint32_t dev_opcode_place(const struct dev_runtime *rt, uint32_t opcode)
+{
+    uint32_t place = dev_opcode_home(rt, opcode);
+    for (uint32_t tries = 0; tries < rt->opcode_map_size; tries++) {
+        uint32_t index = rt->opcode_map[place];
+        if (index == DEV_NONE || rt->handles[index].opcode == opcode) return place;
+        place = (place + 1) & (rt->opcode_map_size - 1);
+    }
+    return DEV_NONE;
+}
+
+/* The handle index of an operation, whoever owns it, or DEV_NONE. (poller); workers for opcodes
+ * below 256 that their slot holds. */
+DEV_FN uint32_t dev_opcode_lookup(const struct dev_runtime *rt, uint32_t opcode)
+{
+    if (opcode < DEV_PACKED_OPCODES) return dev_load_relaxed(&rt->byte_operation[opcode]) - 1;
+    uint32_t place = dev_opcode_place(rt, opcode);
+    return place == DEV_NONE ? DEV_NONE : rt->opcode_map[place];
+}
+
+/* The handle index of a live operation that this tenant may run, or DEV_NONE. (poller) */
+DEV_FN uint32_t dev_opcode_find(const struct dev_runtime *rt, uint32_t opcode, uint32_t tenant)
+{
+    uint32_t index = dev_opcode_lookup(rt, opcode);
+    if (index == DEV_NONE) return DEV_NONE;
+    const struct dev_handle *entry = &rt->handles[index];
+    if (!dev_handle_open(rt, entry)) return DEV_NONE;
+    return entry->owner == tenant || entry->owner == VYRE_TENANT_ANY ? index : DEV_NONE;
+}
+
+/* Enters the operation at this index under its opcode. 0: the opcode is taken, or no room. (poller)
+ */
+DEV_FN int dev_opcode_insert(struct dev_runtime *rt, uint32_t index)
+{
+    uint32_t opcode = rt->handles[index].opcode;
+    if (opcode < DEV_PACKED_OPCODES) {
+        if (dev_load_relaxed(&rt->byte_operation[opcode]) != 0) return 0;
+        dev_store_relaxed(&rt->byte_operation[opcode], index + 1);
+        return 1;
+    }
+    uint32_t place = dev_opcode_place(rt, opcode);
+    if (place == DEV_NONE || rt->opcode_map[place] != DEV_NONE) return 0;
+    rt->opcode_map[place] = index;
+    return 1;
+}
+
+/* Takes an opcode away, after the last hold on its operation is gone. The entries behind it move up
+ * so that no search ends at the hole. (poller) */
+DEV_FN void dev_opcode_remove(struct dev_runtime *rt, uint32_t opcode)
+{
+    if (opcode < DEV_PACKED_OPCODES) {
+        dev_store_relaxed(&rt->byte_operation[opcode], 0);
+        return;
+    }
+    uint32_t mask = rt->opcode_map_size - 1;
+    uint32_t hole = dev_opcode_place(rt, opcode);
+    if (hole == DEV_NONE || rt->opcode_map[hole] == DEV_NONE) return;
+    for (uint32_t step = 1; step <= mask; step++) {
+        uint32_t place = (hole + step) & mask;
+        uint32_t index = rt->opcode_map[place];
+        if (index == DEV_NONE) break;
+        /* It may fill the hole if its home does not lie behind the hole on the way to it. */
+        uint32_t home = dev_opcode_home(rt, rt->handles[index].opcode);
+        if (((place - home) & mask) < step) continue;
+        rt->opcode_map[hole] = index;
+        hole = place;
+        step = 0;
+    }
+    rt->opcode_map[hole] = DEV_NONE;
+}
+
+/* What one operation of a slot names. */
+struct dev_names {
+    uint32_t reads;     /* bit i: argument i is the handle of a buffer that it reads */
+    uint32_t writes;    /* the same of a buffer that it writes */
+    uint32_t operation; /* index of the native operation, or DEV_NONE for a built-in */
+};
+
+DEV_FN struct dev_names dev_names_of(const struct dev_runtime *rt, uint32_t opcode,
+                                     uint32_t operation)
+{
+    const struct dev_builtin *row = dev_builtin_find(opcode);
+    struct dev_names names = {0, 0, DEV_NONE};
+    if (row != NULL) {
+        names.reads = row->reads;
+        names.writes = row->writes;
+    } else if (operation != DEV_NONE) {
+        names.reads = rt->handles[operation].read_handles & DEV_ARGS_MASK;
+        names.writes = rt->handles[operation].write_handles & DEV_ARGS_MASK;
+        names.operation = operation;
+    }
+    return names;
+}
+
+/* Drops the buffers among the first `args` arguments. */
+DEV_FN void dev_buffers_drop(struct dev_runtime *rt, const struct dev_names *names,
+                             const uint32_t *arg, uint32_t args)
+{
+    uint32_t mask = (names->reads | names->writes) & ((1u << args) - 1);
+    for (uint32_t i = 0; mask >> i != 0; i++) {
+        if (mask >> i & 1) dev_handle_drop(dev_handle_held(rt, arg[i]));
+    }
+}
+
+/* Drops what one operation names. Any worker. */
+DEV_FN void dev_names_drop(struct dev_runtime *rt, const struct dev_names *names,
+                           const uint32_t *arg)
+{
+    dev_buffers_drop(rt, names, arg, VYRE_SLOT_ARGS);
+    if (names->operation != DEV_NONE) dev_handle_drop(&rt->handles[names->operation]);
+}
+
+/* Holds what one operation names: all of it, or nothing with a fault. (poller) */
+DEV_FN uint32_t dev_names_hold(struct dev_runtime *rt, const struct dev_names *names,
+                               const uint32_t *arg, uint32_t tenant)
+{
+    uint32_t mask = names->reads | names->writes;
+    for (uint32_t i = 0; mask >> i != 0; i++) {
+        if ((mask >> i & 1) == 0) continue;
+        uint32_t fault;
+        uint32_t rights = (names->reads >> i & 1 ? (uint32_t)VYRE_RIGHT_READ : 0u) |
+                          (names->writes >> i & 1 ? (uint32_t)VYRE_RIGHT_WRITE : 0u);
+        struct dev_handle *entry = dev_handle_find(rt, arg[i], DEV_BUFFER, tenant, rights, &fault);
+        if (entry == NULL) {
+            dev_buffers_drop(rt, names, arg, i);
+            return fault;
+        }
+        dev_handle_hold(entry);
+    }
+    if (names->operation != DEV_NONE) dev_handle_hold(&rt->handles[names->operation]);
+    return 0;
+}
+
+/* What holding a slot found. */
+struct dev_hold {
+    uint32_t operation; /* for the in-flight entry: index of a plain slot's native operation, or
+                           DEV_NONE */
+    uint32_t pc;        /* of a fault: the packed operation that it came from */
+};
+
+/* Holds one operation of a slot. (poller) */
+DEV_FN uint32_t dev_operation_hold(struct dev_runtime *rt, uint32_t opcode, const uint32_t *arg,
+                                   uint32_t tenant, uint32_t *operation)
+{
+    *operation = DEV_NONE;
+    if (dev_builtin_find(opcode) == NULL) {
+        *operation = dev_opcode_find(rt, opcode, tenant);
+        if (*operation == DEV_NONE) return (uint32_t)VYRE_FAULT_UNKNOWN_OPCODE;
+    }
+    struct dev_names names = dev_names_of(rt, opcode, *operation);
+    return dev_names_hold(rt, &names, arg, tenant);
+}
+
+/* Drops the first `count` operations of a packed slot. Any worker. */
+DEV_NO_INLINE void dev_packed_drop(struct dev_runtime *rt, const uint32_t *arg, uint32_t count)
+{
+    struct dev_packed packed;
+    uint32_t opcode, inner[VYRE_SLOT_ARGS];
+    if (dev_packed_open(&packed, arg) != 0) return;
+    for (uint32_t i = 0; i < count && i < packed.count; i++) {
+        if (dev_packed_op(&packed, i, &opcode, inner) != 0) return;
+        struct dev_names names = dev_names_of(rt, opcode, dev_opcode_lookup(rt, opcode));
+        dev_names_drop(rt, &names, inner);
+    }
+}
+
+DEV_NO_INLINE uint32_t dev_packed_hold(struct dev_runtime *rt, const uint32_t *arg, uint32_t tenant,
+                                       uint32_t *pc)
+{
+    struct dev_packed packed;
+    uint32_t opcode = 0, operation, inner[VYRE_SLOT_ARGS];
+    uint32_t fault = dev_packed_open(&packed, arg);
+    *pc = packed.bad;
+    if (fault != 0) return fault;
+    for (uint32_t i = 0; i < packed.count; i++) {
+        *pc = i;
+        fault = dev_packed_op(&packed, i, &opcode, inner);
+        if (fault == 0) fault = dev_operation_hold(rt, opcode, inner, tenant, &operation);
+        if (fault == 0) continue;
+        dev_packed_drop(rt, arg, i);
+        return fault;
+    }
+    *pc = 0;
+    return 0;
+}
+
+/* Finds and holds every buffer and every native operation that a copied slot names, packed
+ * operations included. On a fault nothing is held. (poller) */
+DEV_FN uint32_t dev_slot_hold(struct dev_runtime *rt, const uint32_t *slot, uint32_t tenant,
+                              struct dev_hold *hold)
+{
+    const uint32_t *arg = slot + VYRE_SLOT_ARG0;
+    hold->operation = DEV_NONE;
+    hold->pc = 0;
+    if (slot[VYRE_SLOT_OPCODE] == VYRE_OP_PACKED_SLOT)
+        return dev_packed_hold(rt, arg, tenant, &hold->pc);
+    return dev_operation_hold(rt, slot[VYRE_SLOT_OPCODE], arg, tenant, &hold->operation);
+}
+
+/* Drops what dev_slot_hold took; `operation` is what it found. Any worker. */
+DEV_FN void dev_slot_drop(struct dev_runtime *rt, const uint32_t *slot, uint32_t operation)
+{
+    const uint32_t *arg = slot + VYRE_SLOT_ARG0;
+    if (slot[VYRE_SLOT_OPCODE] == VYRE_OP_PACKED_SLOT) {
+        dev_packed_drop(rt, arg, DEV_PACKED_MAX);
+    } else {
+        struct dev_names names = dev_names_of(rt, slot[VYRE_SLOT_OPCODE], operation);
+        dev_names_drop(rt, &names, arg);
+    }
+}
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * Where each word of a running device lies, and who writes it.
+ *
+ * Three kinds of memory. A queue's mapping is shared with its application: submission ring,
+ * completion ring, parameter blocks and one page of single words (struct dev_queue_page), each word
+ * with one writer for its whole life. The device page (struct dev_page) is written by the device
+ * and read by every producer. All else is device memory: the host lays it out before the first
+ * worker starts and changes it afterwards only through queue 0.
+ *
+ * Locks: `poller` is the poller's role; its holder owns everything marked (poller). `sched` guards
+ * what is marked (sched). The order is poller before sched. Whatever is marked (atomic) stands
+ * under no lock.
+ */
+#ifndef VYRE_DEVICE_LAYOUT_H
+#define VYRE_DEVICE_LAYOUT_H
+
+#include "device/platform.h"
+#include "vyre/wire.h"
+
+#define DEV_NONE        0xFFFFFFFFu
+#define DEV_LINE        64
+#define DEV_LOG_RECORDS 64u
+#define DEV_GRACES      16u
+
+/* One entry of the wire format's ring: a slot the device has taken and not yet ended. */
+struct dev_inflight {
+    uint32_t slot[VYRE_SLOT_WORDS]; /* wire form, true tenant, live status (atomic) */
+    uint64_t ticket;
+    uint64_t deadline_ns; /* 0: none */
+    uint64_t taken_ns;
+    uint32_t queue;
+    uint32_t
+        next; /* (sched) next in a run queue or in the free list; (poller) in the waiting list */
+    uint32_t operation; /* index of its native operation in the handle table, or DEV_NONE */
+    uint32_t cancel;    /* (atomic) non-zero: its end is wanted */
+    uint32_t place;     /* of the slot in its submission ring */
+    uint32_t reserved[5];
+};
+
+/* Beside each place of a submission ring: what a slot says that does not fit its 64 bytes. */
+struct dev_params {
+    uint64_t ticket; /* the block belongs to the slot with this ticket, else it is an old one */
+    uint64_t deadline_ns; /* on the monotonic clock; 0: none */
+};
+
+/* The single words of a queue. One line a writer. */
+struct dev_queue_page {
+    /* producer */
+    uint32_t doorbell;    /* index after the last published slot (R1) */
+    uint32_t params_tail; /* index after the last slot that has a parameter block */
+    uint32_t producer_pad[14];
+    /* reaping side and watcher thread */
+    uint32_t waiter;  /* reaping thread: sleeping, or about to */
+    uint32_t watcher; /* watcher thread: sleeping, or about to */
+    uint32_t reaper_pad[14];
+    /* device */
+    uint32_t event;      /* changes when somebody is woken; sleepers wait on it */
+    uint32_t final_head; /* set before the device's state becomes DEV_GONE */
+    uint32_t taken;      /* queue 0: index after the last slot that was taken */
+    uint32_t device_pad[13];
+};
+
+/* What the host says about a queue it opens. */
+struct dev_queue_setup {
+    uint32_t *submission; /* slots * 16 words */
+    uint32_t *completion; /* slots * 16 words */
+    struct dev_params *params;
+    struct dev_queue_page *page;
+    uint32_t *cancel_bits; /* one bit a place, in device memory */
+    uint64_t first_ticket;
+    uint32_t slots; /* a power of two */
+    uint32_t tenant;
+    uint32_t sealed;
+    uint32_t reserved;
+};
+
+struct dev_queue {
+    struct dev_queue_setup setup;
+    uint32_t open; /* (poller) */
+    uint32_t log2_slots;
+    uint64_t
+        head; /* (poller) ticket of the next slot to take; read by others for a hint (atomic) */
+    uint32_t watch;                  /* (poller) its place in the list of watches */
+    uint32_t barrier;                /* (poller) take nothing until inflight is 0 */
+    uint32_t fence;                  /* (poller) entry that waits for that, or DEV_NONE */
+    uint32_t seal_misses;            /* (poller) how often the slot at head did not fit its seal */
+    uint32_t cancel_pending;         /* (poller) bits set in cancel_bits */
+    uint32_t grace_tail[DEV_GRACES]; /* (poller) what had been published when each period began */
+    uint64_t completed; /* (atomic) completion entries reserved; the next one's index */
+    uint32_t inflight;  /* (atomic) slots taken and not ended, a waiting fence not counted */
+    uint32_t reserved2;
+};
+
+enum dev_handle_kind { DEV_FREE = 0, DEV_BUFFER = 1, DEV_OPERATION = 2 };
+/* DYING: no slot may take hold of it. DROPPING + p: only slots published before grace period p. */
+enum dev_handle_state { DEV_LIVE = 0, DEV_DYING = 1, DEV_DROPPING = 2 };
+
+/* A handle is generation << 16 | index. An entry's fields but refs and state change only while it
+ * is DEV_FREE. */
+struct dev_handle {
+    uint32_t generation;
+    uint32_t kind;  /* (poller) */
+    uint32_t owner; /* tenant, or VYRE_TENANT_ANY */
+    uint32_t rights;
+    uint64_t address; /* of a buffer's bytes, or of a native function */
+    uint64_t bytes;
+    uint32_t refs;  /* (atomic) slots in flight that use it */
+    uint32_t state; /* (poller) */
+    uint32_t opcode;
+    uint32_t read_handles; /* bit i: argument i of the operation is a buffer handle */
+    uint32_t write_handles;
+    uint32_t steps;
+    uint64_t ctx;
+};
+
+struct dev_log_record {
+    uint32_t stamp; /* of a whole record see dev_log_stamp; 0 while it is being written */
+    uint32_t word[4];
+};
+
+/* A tenant's debug log: the newest records stay. */
+struct dev_log {
+    uint32_t lock;
+    uint32_t reserved;
+    uint64_t count; /* (atomic) records ever written */
+    struct dev_log_record record[DEV_LOG_RECORDS];
+};
+
+/* Slots of one queue that wait at one priority, first come first served. (sched) */
+struct dev_run_node {
+    uint32_t first;
+    uint32_t last;
+    uint32_t next; /* the node that has its turn after this one */
+    uint32_t queue;
+};
+
+/* One priority: a circle of nodes that take turns. Tenants' shares will stand between level and
+ * node. (sched) */
+struct dev_level {
+    uint32_t first;
+    uint32_t last;
+    uint32_t waiting;
+    uint32_t reserved;
+    uint64_t since_ns; /* when the level was last served, or stopped being empty */
+};
+
+enum dev_state { DEV_RUNNING = 0, DEV_STOPPED = 1, DEV_GONE = 2 };
+
+/* Written by the device, read by every producer after its doorbell. */
+struct dev_page {
+    uint32_t poller;   /* (atomic) the poller's role: 1 while a worker looks at the doorbells */
+    uint32_t sleepers; /* (atomic) workers asleep, or about to be */
+    uint32_t state;    /* enum dev_state */
+    uint32_t pad[13];
+};
+
+/*
+ * What a look at the doorbells needs of each open queue, side by side. Entries come and go under
+ * poller and sched; so a worker without the role may look under sched alone.
+ */
+struct dev_watch {
+    const uint32_t *doorbell;
+    uint32_t head; /* (atomic) low word of the queue's head */
+    uint32_t queue;
+    uint32_t slots;
+    uint32_t blocked; /* (atomic) behind a fence: its doorbell is no news */
+};
+
+struct dev_runtime {
+    /* fixed while workers run */
+    struct dev_page *page;
+    struct dev_queue *queues; /* queues[0] is the system queue */
+    struct dev_watch *watch;
+    struct dev_handle *handles;
+    uint32_t *opcode_map; /* open addressing: handle index or DEV_NONE; (poller) */
+    struct dev_inflight *inflight;
+    struct dev_run_node *nodes; /* VYRE_PRIORITIES * max_queues */
+    uint32_t *observables;      /* max_tenants * observable_words */
+    struct dev_log *logs;       /* max_tenants */
+    uint32_t max_queues;
+    uint32_t max_tenants;
+    uint32_t max_handles;
+    uint32_t opcode_map_size; /* a power of two */
+    uint32_t inflight_slots;
+    uint32_t observable_words;
+    uint32_t seal_polls;
+    uint32_t workers;
+    uint64_t idle_spin_ns;
+    uint64_t ageing_ns;
+
+    /* (poller) */
+    uint32_t watch_count;
+    uint32_t watch_turn;   /* where the next pass begins */
+    uint32_t waiting_list; /* system operations that wait for a condition, or DEV_NONE */
+    uint32_t waiting_ops;  /* how many those are; read by others for a hint (atomic) */
+    uint32_t barriers;     /* queues that wait behind a fence; read by others for a hint (atomic) */
+    uint32_t graces;       /* bit p: grace period p runs; see grace.h */
+    uint32_t late;         /* the periods that had begun when the slot being taken was published */
+    uint32_t poller_pad[9];
+
+    /* (sched) */
+    uint32_t sched;
+    uint32_t free_entry;
+    uint32_t free_count;
+    uint32_t
+        waiting_mask; /* bit p: level p is not empty; read without the lock for a hint (atomic) */
+    struct dev_level levels[VYRE_PRIORITIES];
+    uint32_t sched_pad[4];
+
+    /* (atomic) */
+    uint32_t wake_seq; /* sleeping workers wait on it */
+    uint32_t shutdown;
+    uint32_t running; /* workers that have not left */
+    uint32_t ends;    /* entries that ended: whoever waits for one looks again when it changes */
+    uint32_t wake_pad[12];
+    uint32_t control[VYRE_CONTROL_WORDS]; /* the wire format's header, kept true */
+    uint32_t byte_operation[256]; /* index + 1 of the operation under an opcode below 256, 0: none;
+                                     written by the poller, never while a slot holds it */
+};
+
+/* One operation while it runs: a slot, or one of the operations packed into it. */
+struct dev_call {
+    struct dev_runtime *rt;
+    struct dev_inflight *entry; /* NULL where the poller runs it in place */
+    const uint32_t *arg;        /* 12 words */
+    uint64_t ticket;
+    uint32_t tenant;
+    uint32_t place; /* of the slot in its submission ring */
+    uint32_t pc;
+    uint32_t steps;
+    uint32_t result[VYRE_COMPLETION_RESULTS];
+};
+
+static_assert(sizeof(struct dev_inflight) == 128, "two lines");
+static_assert(sizeof(struct dev_params) == 16, "four to a line");
+static_assert(sizeof(struct dev_queue_page) == 192, "one line a writer");
+static_assert(offsetof(struct dev_queue_page, waiter) == 64, "one line a writer");
+static_assert(offsetof(struct dev_queue_page, event) == 128, "one line a writer");
+static_assert(sizeof(struct dev_handle) == 64, "one line");
+static_assert(sizeof(struct dev_page) == 64, "one line");
+
+#endif

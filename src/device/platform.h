@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * The only place where C and CUDA differ. Everything else in this room is written in their common
+ * subset and compiled twice: by a C17 compiler for the CPU backend, by nvcc for the CUDA backend.
+ *
+ * Words that two parties touch are read and written only through these calls. A scope says how far
+ * an ordering reaches: DEV_DEVICE among the workers of one device, DEV_SYSTEM to the host as well.
+ * There are no bare fences but dev_fence_full, which belongs to the sleep hand-shake.
+ */
+#ifndef VYRE_DEVICE_PLATFORM_H
+#define VYRE_DEVICE_PLATFORM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The functions of the wire room that the device shares. */
+#if defined(__CUDACC__)
+#    define VYRE_WIRE_FN static __host__ __device__ __forceinline__
+#endif
+
+/* Two neighbouring words read or written at once: slots and entries are arrays of 32-bit words. */
+#if defined(__CUDACC__)
+typedef uint64_t dev_word64;
+#else
+typedef uint64_t __attribute__((may_alias)) dev_word64;
+#endif
+
+enum dev_scope { DEV_DEVICE = 0, DEV_SYSTEM = 1 };
+
+#if defined(__CUDACC__)
+
+#    define DEV_FN        static __device__ __forceinline__
+#    define DEV_NO_INLINE static __device__ __noinline__
+#    define DEV_TABLE     static __device__ const
+#    define DEV_LIKELY(x) (x)
+
+DEV_FN uint32_t dev_load_relaxed(const uint32_t *word)
+{
+    uint32_t value;
+    asm volatile("ld.relaxed.sys.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+    return value;
+}
+
+DEV_FN uint64_t dev_load64_relaxed(const dev_word64 *word)
+{
+    uint64_t value;
+    asm volatile("ld.relaxed.sys.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
+    return value;
+}
+
+DEV_FN void dev_store_relaxed(uint32_t *word, uint32_t value)
+{
+    asm volatile("st.relaxed.sys.u32 [%0], %1;" : : "l"(word), "r"(value) : "memory");
+}
+
+DEV_FN void dev_store64_relaxed(dev_word64 *word, uint64_t value)
+{
+    asm volatile("st.relaxed.sys.u64 [%0], %1;" : : "l"(word), "l"(value) : "memory");
+}
+
+DEV_FN uint32_t dev_load_acquire(const uint32_t *word, enum dev_scope scope)
+{
+    uint32_t value;
+    if (scope == DEV_SYSTEM)
+        asm volatile("ld.acquire.sys.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+    else
+        asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+    return value;
+}
+
+DEV_FN uint64_t dev_load64_acquire(const dev_word64 *word, enum dev_scope scope)
+{
+    uint64_t value;
+    if (scope == DEV_SYSTEM)
+        asm volatile("ld.acquire.sys.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
+    else
+        asm volatile("ld.acquire.gpu.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
+    return value;
+}
+
+DEV_FN void dev_store_release(uint32_t *word, uint32_t value, enum dev_scope scope)
+{
+    if (scope == DEV_SYSTEM)
+        asm volatile("st.release.sys.u32 [%0], %1;" : : "l"(word), "r"(value) : "memory");
+    else
+        asm volatile("st.release.gpu.u32 [%0], %1;" : : "l"(word), "r"(value) : "memory");
+}
+
+DEV_FN void dev_store64_release(dev_word64 *word, uint64_t value, enum dev_scope scope)
+{
+    if (scope == DEV_SYSTEM)
+        asm volatile("st.release.sys.u64 [%0], %1;" : : "l"(word), "l"(value) : "memory");
+    else
+        asm volatile("st.release.gpu.u64 [%0], %1;" : : "l"(word), "l"(value) : "memory");
+}
+
+DEV_FN uint32_t dev_add_relaxed(uint32_t *word, uint32_t value)
+{
+    uint32_t old;
+    asm volatile("atom.relaxed.gpu.add.u32 %0, [%1], %2;"
+                 : "=r"(old)
+                 : "l"(word), "r"(value)
+                 : "memory");
+    return old;
+}
+
+DEV_FN uint64_t dev_add64_relaxed(dev_word64 *word, uint64_t value)
+{
+    uint64_t old;
+    asm volatile("atom.relaxed.gpu.add.u64 %0, [%1], %2;"
+                 : "=l"(old)
+                 : "l"(word), "l"(value)
+                 : "memory");
+    return old;
+}
+
+DEV_FN uint32_t dev_sub_release(uint32_t *word, uint32_t value)
+{
+    uint32_t old;
+    asm volatile("atom.release.gpu.add.u32 %0, [%1], %2;"
+                 : "=r"(old)
+                 : "l"(word), "r"(0u - value)
+                 : "memory");
+    return old;
+}
+
+DEV_FN uint32_t dev_sub_both(uint32_t *word, uint32_t value)
+{
+    uint32_t old;
+    asm volatile("atom.acq_rel.gpu.add.u32 %0, [%1], %2;"
+                 : "=r"(old)
+                 : "l"(word), "r"(0u - value)
+                 : "memory");
+    return old;
+}
+
+DEV_FN uint32_t dev_exchange_acquire(uint32_t *word, uint32_t value)
+{
+    uint32_t old;
+    asm volatile("atom.acquire.gpu.exch.b32 %0, [%1], %2;"
+                 : "=r"(old)
+                 : "l"(word), "r"(value)
+                 : "memory");
+    return old;
+}
+
+/* Stores `desired` if *word is `expected`; returns what was there. */
+DEV_FN uint32_t dev_cas_relaxed(uint32_t *word, uint32_t expected, uint32_t desired)
+{
+    uint32_t old;
+    asm volatile("atom.relaxed.gpu.cas.b32 %0, [%1], %2, %3;"
+                 : "=r"(old)
+                 : "l"(word), "r"(expected), "r"(desired)
+                 : "memory");
+    return old;
+}
+
+DEV_FN void dev_fence_full(void)
+{
+    asm volatile("fence.sc.sys;" : : : "memory");
+}
+
+DEV_FN void dev_pause(void)
+{
+    __nanosleep(20);
+}
+
+DEV_FN void dev_yield(void)
+{
+    __nanosleep(100);
+}
+
+DEV_FN uint64_t dev_clock_ns(void)
+{
+    uint64_t now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+}
+
+/* A GPU worker never sleeps in the kernel: it backs off, and the kernel parks. */
+DEV_FN void dev_sleep(uint32_t *word, uint32_t seen)
+{
+    if (dev_load_relaxed(word) == seen) __nanosleep(1000);
+}
+
+/* Waiting hosts look at the completion ring themselves. */
+DEV_FN void dev_wake(uint32_t *word, uint32_t count)
+{
+    (void)word;
+    (void)count;
+}
+
+DEV_FN void dev_prefetch(const void *line)
+{
+    (void)line;
+}
+
+#else
+
+#    include <assert.h>
+#    include <sched.h>
+
+#    include "base/clock.h"
+#    include "base/futex.h"
+
+#    define DEV_FN        static inline __attribute__((unused))
+#    define DEV_NO_INLINE static __attribute__((noinline, unused))
+#    define DEV_TABLE     static const
+#    define DEV_LIKELY(x) __builtin_expect(!!(x), 1)
+
+DEV_FN uint32_t dev_load_relaxed(const uint32_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+DEV_FN uint64_t dev_load64_relaxed(const dev_word64 *word)
+{
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+DEV_FN void dev_store_relaxed(uint32_t *word, uint32_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELAXED);
+}
+
+DEV_FN void dev_store64_relaxed(dev_word64 *word, uint64_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELAXED);
+}
+
+DEV_FN uint32_t dev_load_acquire(const uint32_t *word, enum dev_scope scope)
+{
+    (void)scope;
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+DEV_FN uint64_t dev_load64_acquire(const dev_word64 *word, enum dev_scope scope)
+{
+    (void)scope;
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+DEV_FN void dev_store_release(uint32_t *word, uint32_t value, enum dev_scope scope)
+{
+    (void)scope;
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+DEV_FN void dev_store64_release(dev_word64 *word, uint64_t value, enum dev_scope scope)
+{
+    (void)scope;
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+DEV_FN uint32_t dev_add_relaxed(uint32_t *word, uint32_t value)
+{
+    return __atomic_fetch_add(word, value, __ATOMIC_RELAXED);
+}
+
+DEV_FN uint64_t dev_add64_relaxed(dev_word64 *word, uint64_t value)
+{
+    return __atomic_fetch_add(word, value, __ATOMIC_RELAXED);
+}
+
+DEV_FN uint32_t dev_sub_release(uint32_t *word, uint32_t value)
+{
+    return __atomic_fetch_sub(word, value, __ATOMIC_RELEASE);
+}
+
+/* Both acquire and release: for a count whose last owner takes over what the others leave. */
+DEV_FN uint32_t dev_sub_both(uint32_t *word, uint32_t value)
+{
+    return __atomic_fetch_sub(word, value, __ATOMIC_ACQ_REL);
+}
+
+DEV_FN uint32_t dev_exchange_acquire(uint32_t *word, uint32_t value)
+{
+    return __atomic_exchange_n(word, value, __ATOMIC_ACQUIRE);
+}
+
+/* Stores `desired` if *word is `expected`; returns what was there. */
+DEV_FN uint32_t dev_cas_relaxed(uint32_t *word, uint32_t expected, uint32_t desired)
+{
+    __atomic_compare_exchange_n(word, &expected, desired, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return expected;
+}
+
+DEV_FN void dev_fence_full(void)
+{
+#    if defined(__SANITIZE_THREAD__) || defined(VYRE_TSAN)
+    /* The sanitizer knows no fences; a sequentially consistent exchange is one on every machine we
+     * test on. */
+    uint32_t word = 0;
+    __atomic_exchange_n(&word, 1, __ATOMIC_SEQ_CST);
+#    else
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#    endif
+}
+
+DEV_FN void dev_pause(void)
+{
+#    if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#    elif defined(__aarch64__)
+    __asm__ volatile("yield" ::: "memory");
+#    endif
+}
+
+/* Gives the core away: for waits on a thread that may have been put aside. */
+DEV_FN void dev_yield(void)
+{
+    sched_yield();
+}
+
+DEV_FN uint64_t dev_clock_ns(void)
+{
+    return vyre_clock_ns();
+}
+
+DEV_FN void dev_sleep(uint32_t *word, uint32_t seen)
+{
+    vyre_futex_wait(word, seen, UINT64_MAX);
+}
+
+DEV_FN void dev_wake(uint32_t *word, uint32_t count)
+{
+    vyre_futex_wake(word, count);
+}
+
+DEV_FN void dev_prefetch(const void *line)
+{
+    __builtin_prefetch(line, 0, 3);
+}
+
+#endif
+
+/* Locks of the device: held for a few dozen instructions, never across an operation or a wait. */
+
+DEV_FN int dev_lock_try(uint32_t *lock)
+{
+    return dev_load_relaxed(lock) == 0 && dev_exchange_acquire(lock, 1) == 0;
+}
+
+DEV_FN void dev_lock(uint32_t *lock)
+{
+    for (uint32_t tries = 1; !dev_lock_try(lock); tries++) {
+        dev_pause();
+        if (tries % 1024 == 0) dev_yield();
+    }
+}
+
+DEV_FN void dev_unlock(uint32_t *lock)
+{
+    dev_store_release(lock, 0, DEV_DEVICE);
+}
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * The poller's role: looking at the doorbells, copying each submitted slot once, checking it, and
+ * either running it in place, or handing it to the run queues, or ending it with a fault. One
+ * worker at a time has the role; whoever holds it owns everything that layout.h marks (poller).
+ *
+ * A slot is believed only after it was copied: what its producer does to the ring afterwards
+ * changes nothing.
+ */
+#ifndef VYRE_DEVICE_POLLER_H
+#define VYRE_DEVICE_POLLER_H
+
+#include "device/inplace.h"
+#include "device/packed.h"
+#include "device/system_run.h"
+
+/* The deadline of a slot: from its parameter block if it has one. */
+DEV_FN uint64_t dev_slot_deadline(const struct dev_queue *queue, uint64_t ticket)
+{
+    const struct dev_params *params =
+        &queue->setup.params[(uint32_t)ticket & (queue->setup.slots - 1)];
+    return dev_load64_relaxed(&params->ticket) == ticket ? dev_load64_relaxed(&params->deadline_ns)
+                                                         : 0;
+}
+
+/* Clears the cancel bit of a slot; non-zero if it was set. */
+DEV_FN uint32_t dev_cancel_bit(struct dev_queue *queue, uint64_t ticket)
+{
+    uint32_t place = (uint32_t)ticket & (queue->setup.slots - 1);
+    uint32_t bit = 1u << place % 32;
+    uint32_t set = queue->setup.cancel_bits[place / 32] & bit;
+    if (set) {
+        queue->setup.cancel_bits[place / 32] &= ~bit;
+        queue->cancel_pending--;
+    }
+    return set;
+}
+
+/* What is wrong with a copied slot before its operands are looked at, or 0. */
+DEV_FN uint32_t dev_slot_check(struct dev_runtime *rt, struct dev_queue *queue,
+                               const uint32_t *slot, uint64_t ticket, uint64_t *deadline_ns)
+{
+    uint32_t cancelled = queue->cancel_pending ? dev_cancel_bit(queue, ticket) : 0;
+    *deadline_ns = dev_slot_deadline(queue, ticket);
+    if (dev_load_relaxed(&rt->shutdown)) return VYRE_FAULT_STOPPED;
+    if (slot[VYRE_SLOT_STATUS] != VYRE_SLOT_PUBLISHED) return VYRE_FAULT_NOT_PUBLISHED;
+    if (slot[VYRE_SLOT_PRIORITY] >= VYRE_PRIORITIES) return VYRE_FAULT_BAD_PRIORITY;
+    if (slot[VYRE_SLOT_OPCODE] == VYRE_OP_SHUTDOWN) return VYRE_FAULT_NOT_PERMITTED;
+    if (cancelled) return VYRE_FAULT_CANCELLED;
+    if (*deadline_ns != 0 && dev_clock_ns() > *deadline_ns) return VYRE_FAULT_DEADLINE;
+    return VYRE_FAULT_NONE;
+}
+
+DEV_FN int dev_slot_is_fence(const uint32_t *slot)
+{
+    return slot[VYRE_SLOT_OPCODE] == VYRE_OP_BATCH_FENCE ||
+           (slot[VYRE_SLOT_OPCODE] == VYRE_OP_PACKED_SLOT &&
+            dev_packed_has_fence(slot + VYRE_SLOT_ARG0));
+}
+
+/* Nothing more is taken from the queue until its slots in flight have ended. */
+DEV_FN void dev_barrier_set(struct dev_runtime *rt, struct dev_queue *queue, uint32_t on)
+{
+    queue->barrier = on;
+    dev_store_relaxed(&rt->watch[queue->watch].blocked, on);
+    dev_store_relaxed(&rt->barriers, rt->barriers + (on ? 1u : 0xFFFFFFFFu));
+}
+
+/* 1 where the queue need not wait any longer; a fence that waited is run, or handed over if it does
+ * more. */
+DEV_FN int dev_barrier_lift(struct dev_runtime *rt, struct dev_queue *queue)
+{
+    if (dev_load_acquire(&queue->inflight, DEV_DEVICE) != 0) return 0; /* A4 pairs with R4 */
+    dev_barrier_set(rt, queue, 0);
+    uint32_t index = queue->fence;
+    if (index == DEV_NONE) return 1;
+    queue->fence = DEV_NONE;
+    dev_add_relaxed(&queue->inflight, 1);
+    if (rt->inflight[index].slot[VYRE_SLOT_OPCODE] == VYRE_OP_BATCH_FENCE) {
+        dev_store_relaxed(&rt->inflight[index].slot[VYRE_SLOT_STATUS], VYRE_SLOT_CLAIMED);
+        dev_entry_run(rt, index);
+        return 1;
+    }
+    dev_barrier_set(rt, queue, 1);
+    dev_lock(&rt->sched);
+    dev_runq_push(rt, index);
+    dev_unlock(&rt->sched);
+    return 0;
+}
+
+/*
+ * Takes one slot through the in-flight table: ends it with a fault, or hands it to the run queues,
+ * or lets it wait as a fence. 0: there is no room now, the slot stays where it is.
+ */
+DEV_FN int dev_accept(struct dev_runtime *rt, struct dev_queue *queue, const uint32_t *slot,
+                      uint64_t ticket)
+{
+    uint64_t deadline_ns = 0;
+    struct dev_hold hold = {DEV_NONE, 0};
+    if (!dev_entry_room(rt, queue)) return 0;
+    uint32_t fault = dev_slot_check(rt, queue, slot, ticket, &deadline_ns);
+    rt->late = dev_grace_late(rt, queue, ticket);
+    if (fault == VYRE_FAULT_NONE) fault = dev_slot_hold(rt, slot, queue->setup.tenant, &hold);
+    if (fault != VYRE_FAULT_NONE) {
+        struct dev_end end = dev_end_fault(ticket, slot[VYRE_SLOT_OPCODE], fault);
+        end.pc = hold.pc;
+        dev_complete(rt, queue, &end);
+        return 1;
+    }
+    int fence = dev_slot_is_fence(slot);
+    dev_lock(&rt->sched);
+    uint32_t index = dev_entry_fill(rt, queue, slot, ticket, deadline_ns);
+    rt->inflight[index].operation = hold.operation;
+    if (!fence) {
+        dev_add_relaxed(&queue->inflight, 1);
+        dev_runq_push(rt, index);
+    }
+    dev_unlock(&rt->sched);
+    if (fence) {
+        queue->fence = index;
+        dev_barrier_set(rt, queue, 1);
+        dev_barrier_lift(rt, queue);
+    }
+    return 1;
+}
+
+/* Whether the slots of this queue may be run in place at all just now. */
+DEV_FN int dev_plain(const struct dev_runtime *rt, const struct dev_queue *queue)
+{
+    uint32_t params_tail = dev_load_relaxed(&queue->setup.page->params_tail);
+    return queue->cancel_pending == 0 && !dev_load_relaxed(&rt->shutdown) &&
+           (int32_t)(params_tail - (uint32_t)queue->head) <= 0;
+}
+
+/* Takes copied slots one after the other; returns how many. */
+DEV_FN uint32_t dev_take(struct dev_runtime *rt, struct dev_watch *watch,
+                         const struct dev_batch *batch, uint32_t n)
+{
+    struct dev_queue *queue = &rt->queues[watch->queue];
+    uint32_t taken = 0;
+    int in_place = 0;
+    while (taken < n && !queue->barrier) {
+        uint32_t run = taken;
+        if (dev_plain(rt, queue)) {
+            uint32_t mask = dev_load_relaxed(&rt->waiting_mask);
+            while (run < n && dev_in_place(dev_batch_slot(batch, run), mask))
+                run++;
+        }
+        if (run > taken) {
+            dev_run_in_place(rt, queue, batch, taken, run - taken);
+            in_place = 1;
+        } else {
+            /* What queue 0 was told before this slot was published counts for it. */
+            if (dev_watch_news(&rt->watch[0])) dev_poll_system(rt);
+            if (!dev_accept(rt, queue, dev_batch_slot(batch, taken), queue->head)) break;
+            run = taken + 1;
+        }
+        dev_head_advance(queue, watch, run - taken);
+        taken = run;
+    }
+    if (in_place) dev_notify(queue);
+    return taken;
+}
+
+/* Takes what a queue has, up to a batch; returns how many slots. */
+DEV_FN uint32_t dev_poll_queue(struct dev_runtime *rt, struct dev_watch *watch,
+                               struct dev_batch *batch)
+{
+    struct dev_queue *queue = &rt->queues[watch->queue];
+    if (queue->barrier && !dev_barrier_lift(rt, queue)) return 0;
+    uint32_t tail =
+        dev_load_acquire(&queue->setup.page->doorbell, DEV_SYSTEM); /* A1 pairs with R1 */
+    uint32_t published = tail - (uint32_t)queue->head;
+    if (published == 0 || published > queue->setup.slots) return 0;
+    uint32_t n = dev_batch_copy(queue, batch, published < DEV_BATCH ? published : DEV_BATCH);
+    uint32_t taken = 0;
+    if (n != 0) {
+        queue->seal_misses = 0;
+        taken = dev_take(rt, watch, batch, n);
+    } else if (++queue->seal_misses > rt->seal_polls) {
+        struct dev_end end = dev_end_fault(queue->head, 0, VYRE_FAULT_SEAL);
+        queue->seal_misses = 0;
+        if (queue->cancel_pending) dev_cancel_bit(queue, queue->head);
+        dev_complete(rt, queue, &end);
+        dev_head_advance(queue, watch, 1);
+        taken = 1;
+    }
+    return taken;
+}
+
+/* One look at queue 0, then at every other queue, each first in its turn; returns how much was
+ * taken or ended. */
+DEV_FN uint32_t dev_poll_pass(struct dev_runtime *rt, struct dev_batch *batch)
+{
+    uint32_t progress = rt->waiting_list != DEV_NONE ? dev_system_retry(rt) : 0;
+    if (dev_watch_news(&rt->watch[0])) progress += dev_poll_system(rt);
+    uint32_t count = rt->watch_count;
+    uint32_t at = rt->watch_turn < count ? rt->watch_turn : 1;
+    rt->watch_turn = at + 1;
+    for (uint32_t i = 1; i < count; i++) {
+        struct dev_watch *watch = &rt->watch[at];
+        if (dev_watch_news(watch) || watch->blocked) progress += dev_poll_queue(rt, watch, batch);
+        if (++at >= count) at = 1;
+    }
+    return progress;
+}
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * Queue 0, the privileged system queue: the only way in which a running device is changed. Its
+ * slots are run by the holder of the poller's role, so they need no lock against the poller.
+ *
+ * What has to wait for others (a drop for the slots that use the handle, a close for those in
+ * flight) waits in the in-flight table as REQUEUE and is looked at again on every pass.
+ */
+#ifndef VYRE_DEVICE_SYSTEM_H
+#define VYRE_DEVICE_SYSTEM_H
+
+#include "device/complete.h"
+#include "device/grace.h"
+#include "device/handle.h"
+#include "device/runq.h"
+
+/* Opcodes of queue 0; outside it they are unknown. SHUTDOWN is the wire format's own. */
+enum dev_system_opcode {
+    DEV_SYS_INSTALL =
+        0x100, /* handle kind owner rights address(2) bytes-or-ctx(2) opcode read write steps */
+    DEV_SYS_DROP = 0x101,       /* handle */
+    DEV_SYS_CANCEL = 0x102,     /* queue ticket(2); result 0: 1 found, 0 not */
+    DEV_SYS_QUEUE_OPEN = 0x103, /* queue address-of-setup(2) */
+    DEV_SYS_QUEUE_CLOSE = 0x104 /* queue */
+};
+
+DEV_FN uint64_t dev_pair(const uint32_t *low)
+{
+    return (uint64_t)low[1] << 32 | low[0];
+}
+
+DEV_FN uint32_t dev_sys_install(struct dev_runtime *rt, const uint32_t *arg)
+{
+    uint32_t index = arg[0] & 0xFFFFu;
+    if (index >= rt->max_handles || rt->handles[index].kind != DEV_FREE)
+        return VYRE_FAULT_BAD_HANDLE;
+    struct dev_handle *handle = &rt->handles[index];
+    handle->generation = arg[0] >> 16;
+    handle->owner = arg[2];
+    handle->rights = arg[3];
+    handle->address = dev_pair(&arg[4]);
+    handle->bytes = arg[1] == DEV_BUFFER ? dev_pair(&arg[6]) : 0;
+    handle->ctx = arg[1] == DEV_BUFFER ? 0 : dev_pair(&arg[6]);
+    handle->opcode = arg[8];
+    handle->read_handles = arg[9];
+    handle->write_handles = arg[10];
+    handle->steps = arg[11];
+    handle->refs = 0;
+    handle->state = DEV_LIVE;
+    handle->kind = arg[1];
+    if (arg[1] == DEV_OPERATION && !dev_opcode_insert(rt, index)) {
+        handle->kind = DEV_FREE;
+        return VYRE_FAULT_UNKNOWN_OPCODE; /* the opcode is taken */
+    }
+    return VYRE_FAULT_NONE;
+}
+
+/*
+ * 1: the drop is complete. *period is its grace period, or DEV_NONE while it has none: before one
+ * was free, and after it ended.
+ */
+DEV_FN int dev_sys_drop(struct dev_runtime *rt, uint32_t handle_number, uint32_t *period)
+{
+    struct dev_handle *handle = &rt->handles[handle_number & 0xFFFFu];
+    if (handle->state == DEV_LIVE) {
+        *period = dev_grace_begin(rt);
+        if (*period != DEV_NONE) handle->state = DEV_DROPPING + *period;
+        return 0;
+    }
+    if (*period != DEV_NONE) {
+        if (!dev_grace_end(rt, *period)) return 0;
+        *period = DEV_NONE;
+        handle->state = DEV_DYING; /* no slot takes hold of it any more */
+    }
+    if (dev_load_acquire(&handle->refs, DEV_DEVICE) != 0)
+        return 0; /* A5 pairs with R5 in handle.h */
+    if (handle->kind == DEV_OPERATION) dev_opcode_remove(rt, handle->opcode);
+    handle->kind = DEV_FREE;
+    return 1;
+}
+
+DEV_FN uint32_t dev_sys_queue_open(struct dev_runtime *rt, const uint32_t *arg)
+{
+    if (arg[0] >= rt->max_queues || rt->queues[arg[0]].open) return VYRE_FAULT_BAD_HANDLE;
+    struct dev_queue *queue = &rt->queues[arg[0]];
+    queue->setup = *(const struct dev_queue_setup *)(uintptr_t)dev_pair(&arg[1]);
+    queue->log2_slots = 0;
+    while ((1u << queue->log2_slots) < queue->setup.slots)
+        queue->log2_slots++;
+    dev_store64_relaxed(&queue->head, queue->setup.first_ticket);
+    queue->completed = queue->setup.first_ticket;
+    queue->barrier = 0;
+    queue->fence = DEV_NONE;
+    queue->seal_misses = 0;
+    queue->cancel_pending = 0;
+    queue->inflight = 0;
+    dev_grace_open(queue);
+    queue->watch = rt->watch_count;
+    queue->open = 1;
+    struct dev_watch *watch = &rt->watch[queue->watch];
+    dev_lock(&rt->sched);
+    watch->doorbell = &queue->setup.page->doorbell;
+    watch->queue = arg[0];
+    watch->slots = queue->setup.slots;
+    watch->blocked = 0;
+    watch->head = (uint32_t)queue->head;
+    rt->watch_count++;
+    dev_unlock(&rt->sched);
+    return VYRE_FAULT_NONE;
+}
+
+/* 1: the queue had nothing left and is closed. */
+DEV_FN int dev_sys_queue_close(struct dev_runtime *rt, uint32_t index)
+{
+    struct dev_queue *queue = &rt->queues[index];
+    uint32_t tail = dev_load_acquire(&queue->setup.page->doorbell, DEV_SYSTEM);
+    uint32_t left = tail - (uint32_t)queue->head;
+    if (left != 0 && left <= queue->setup.slots) return 0;
+    if (queue->barrier || dev_load_acquire(&queue->inflight, DEV_DEVICE) != 0) return 0; /* A4 */
+    dev_lock(&rt->sched);
+    struct dev_watch last = rt->watch[--rt->watch_count];
+    rt->watch[queue->watch] = last;
+    dev_unlock(&rt->sched);
+    rt->queues[last.queue].watch = queue->watch;
+    queue->open = 0;
+    return 1;
+}
+
+/* 1 where the slot with this ticket was found before its end. The caller ends it if *unlinked is an
+ * entry. */
+DEV_FN int dev_sys_cancel(struct dev_runtime *rt, const uint32_t *arg, uint32_t *unlinked)
+{
+    uint64_t ticket = dev_pair(&arg[1]);
+    struct dev_queue *queue = &rt->queues[arg[0] < rt->max_queues ? arg[0] : 0];
+    *unlinked = DEV_NONE;
+    if (arg[0] == 0 || arg[0] >= rt->max_queues || !queue->open) return 0;
+    uint32_t tail = dev_load_acquire(&queue->setup.page->doorbell, DEV_SYSTEM);
+    uint32_t published = tail - (uint32_t)queue->head;
+    if (ticket - queue->head < published && published <= queue->setup.slots) {
+        uint32_t place = (uint32_t)ticket & (queue->setup.slots - 1);
+        uint32_t bit = 1u << place % 32;
+        if ((queue->setup.cancel_bits[place / 32] & bit) == 0) queue->cancel_pending++;
+        queue->setup.cancel_bits[place / 32] |= bit;
+        return 1;
+    }
+    int found = 0;
+    dev_lock(&rt->sched);
+    for (uint32_t i = 0; i < rt->inflight_slots && !found; i++) {
+        struct dev_inflight *entry = &rt->inflight[i];
+        uint32_t status = dev_load_relaxed(&entry->slot[VYRE_SLOT_STATUS]);
+        if (status == VYRE_SLOT_EMPTY || status == VYRE_SLOT_DONE || status == VYRE_SLOT_FAULT)
+            continue;
+        if (entry->queue != arg[0] || entry->ticket != ticket) continue;
+        found = 1;
+        dev_store_relaxed(&entry->cancel, VYRE_FAULT_CANCELLED);
+        if (status != VYRE_SLOT_PUBLISHED || queue->fence == i) continue;
+        dev_runq_unlink(rt, i);
+        *unlinked = i;
+    }
+    dev_unlock(&rt->sched);
+    return found;
+}
+
+#endif

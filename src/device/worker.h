@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * The life of a worker: take the poller's role if it is free, run what waits, sleep when there is
+ * nothing, leave when the device is stopped. It is the whole of the CPU backend's threads and of
+ * the CUDA kernel's warps.
+ *
+ * Who must be awake: while a worker holds the role, producers need wake nobody. A worker that gives
+ * the role up looks once more after a full fence (F2, pairs with F1 in submit.c), so a doorbell
+ * that was rung meanwhile is seen by it or its producer sees that nobody polls. At most one idle
+ * worker spins; the others sleep.
+ */
+#ifndef VYRE_DEVICE_WORKER_H
+#define VYRE_DEVICE_WORKER_H
+
+#include "device/poller.h"
+
+/* How long a worker without the role waits for a hand-over before it sleeps. */
+#define DEV_HELPER_SPIN_NS 5000u
+
+/* Wakes up to n sleeping workers. */
+DEV_FN void dev_wake_workers(struct dev_runtime *rt, uint32_t n)
+{
+    dev_add_relaxed(&rt->wake_seq, 1);
+    dev_wake(&rt->wake_seq, n);
+}
+
+/* Whether a doorbell has been rung for slots that nobody has taken. */
+DEV_FN int dev_news(struct dev_runtime *rt)
+{
+    int news = 0;
+    dev_lock(&rt->sched);
+    for (uint32_t i = 0; i < rt->watch_count && !news; i++)
+        news = dev_watch_news(&rt->watch[i]);
+    dev_unlock(&rt->sched);
+    return news;
+}
+
+/* Whether a poller is wanted. `ends` is what rt->ends was before this worker's last pass: an end
+ * since then may have freed a fence or a system operation. */
+DEV_FN int dev_poller_wanted(struct dev_runtime *rt, uint32_t ends)
+{
+    uint32_t waiting = dev_load_relaxed(&rt->barriers) + dev_load_relaxed(&rt->waiting_ops);
+    return dev_news(rt) || (waiting != 0 && dev_load_relaxed(&rt->ends) != ends);
+}
+
+/* Before a long run: if somebody sleeps and a poller is wanted, let him take the role. The fence
+ * stands before the look at the sleepers: one who sees that the role is taken sleeps without a look
+ * at the doorbells, and relies on this one. */
+DEV_FN void dev_role_leave(struct dev_runtime *rt, uint32_t ends)
+{
+    dev_unlock(&rt->page->poller);
+    dev_fence_full(); /* F2 */
+    if (dev_load_relaxed(&rt->page->sleepers) == 0) return;
+    if (dev_poller_wanted(rt, ends)) dev_wake_workers(rt, 1);
+}
+
+/* Wakes one sleeper for each slot that waits in the run queues. */
+DEV_FN void dev_share_out(struct dev_runtime *rt)
+{
+    if (dev_load_relaxed(&rt->waiting_mask) == 0) return;
+    dev_fence_full(); /* F2 */
+    uint32_t sleepers = dev_load_relaxed(&rt->page->sleepers);
+    if (sleepers == 0) return;
+    uint32_t waiting = 0;
+    dev_lock(&rt->sched);
+    for (uint32_t p = 0; p < VYRE_PRIORITIES; p++)
+        waiting += rt->levels[p].waiting;
+    dev_unlock(&rt->sched);
+    if (waiting != 0) dev_wake_workers(rt, waiting < sleepers ? waiting : sleepers);
+}
+
+/*
+ * Sleeps until woken, unless there is something to do after all. Gives the role up if this worker
+ * has it.
+ */
+DEV_FN void dev_worker_sleep(struct dev_runtime *rt, int role, uint32_t ends)
+{
+    uint32_t seen = dev_load_acquire(&rt->wake_seq, DEV_SYSTEM);
+    dev_add_relaxed(&rt->page->sleepers, 1);
+    if (role) dev_unlock(&rt->page->poller);
+    dev_fence_full(); /* F2 */
+    int work = dev_load_relaxed(&rt->waiting_mask) != 0 || dev_load_relaxed(&rt->shutdown);
+    /* While another worker polls, doorbells and fences are his; he looks again when he stops. */
+    if (!work && dev_load_relaxed(&rt->page->poller) == 0) work = dev_poller_wanted(rt, ends);
+    if (!work) dev_sleep(&rt->wake_seq, seen);
+    dev_sub_release(&rt->page->sleepers, 1);
+}
+
+/* The last worker to leave takes what was still published, says where each queue ended, and is
+ * gone. */
+DEV_FN void dev_worker_last(struct dev_runtime *rt, struct dev_batch *batch)
+{
+    dev_lock(&rt->page->poller);
+    dev_fence_full(); /* F2 */
+    for (;;) {
+        uint32_t progress = dev_poll_pass(rt, batch);
+        uint32_t index = dev_runq_pop(rt, VYRE_PRIORITY_IDLE);
+        if (index != DEV_NONE)
+            dev_entry_run(rt, index);
+        else if (progress == 0)
+            break;
+    }
+    for (uint32_t i = 0; i < rt->watch_count; i++) {
+        struct dev_queue *queue = &rt->queues[rt->watch[i].queue];
+        dev_store_relaxed(&queue->setup.page->final_head, (uint32_t)queue->head);
+    }
+    dev_store_release(&rt->page->state, DEV_GONE, DEV_SYSTEM); /* R6 pairs with A6 in reap.c */
+    for (uint32_t i = 0; i < rt->watch_count; i++)
+        dev_notify(&rt->queues[rt->watch[i].queue]);
+}
+
+/* Runs until the device is stopped. */
+DEV_FN void dev_worker(struct dev_runtime *rt)
+{
+    struct dev_batch batch;
+    uint64_t idle_since_ns = 0;
+    uint32_t looks = 0;
+    uint32_t ends = 0;
+    int role = 0;
+    for (;;) {
+        uint32_t progress = 0;
+        if (!role) role = dev_lock_try(&rt->page->poller);
+        if (role) {
+            ends = dev_load_relaxed(&rt->ends);
+            progress = dev_poll_pass(rt, &batch);
+        }
+        /* While more urgent slots stream in, only aged work below them may start. */
+        uint32_t index = dev_runq_pop(rt, progress ? VYRE_PRIORITY_NORMAL : VYRE_PRIORITY_IDLE);
+        if (progress) dev_share_out(rt);
+        if (index != DEV_NONE) {
+            if (role) dev_role_leave(rt, ends);
+            role = 0;
+            dev_entry_run(rt, index);
+        }
+        if (index != DEV_NONE || progress) {
+            looks = 0;
+            idle_since_ns = 0;
+            continue;
+        }
+        if (dev_load_relaxed(&rt->shutdown)) break;
+        dev_pause();
+        if (++looks % 64 != 0 && rt->idle_spin_ns != 0) continue;
+        uint64_t now_ns = dev_clock_ns();
+        if (idle_since_ns == 0) idle_since_ns = now_ns;
+        if (now_ns - idle_since_ns < (role ? rt->idle_spin_ns : DEV_HELPER_SPIN_NS)) continue;
+        dev_worker_sleep(rt, role, ends);
+        role = 0;
+        looks = 0;
+        idle_since_ns = 0;
+    }
+    if (role) dev_unlock(&rt->page->poller);
+    if (dev_sub_both(&rt->running, 1) == 1) dev_worker_last(rt, &batch);
+}
+
+#endif
