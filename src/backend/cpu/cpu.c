@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * The CPU backend: worker threads of the application that run the device source as it is. There is
+ * no thread for the poller; whichever worker is idle has that role. Workers block all signals and
+ * set the floating-point state themselves, because a host program built with fast math hands over
+ * another one.
+ */
+#include "backend/backend.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#if defined(__SSE__)
+#    include <xmmintrin.h>
+#else
+#    include <fenv.h>
+#endif
+
+#include "device/worker.h"
+
+#define MAX_WORKERS 256u
+
+struct vyre_backend_run {
+    struct vyre_memory *memory;
+    size_t bytes;
+    uint32_t count;
+    uint32_t joined; /* (atomic) the threads are no more, and their names may be others' */
+    pthread_t thread[];
+};
+
+static uint32_t cores(void)
+{
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online < 1 ? 1 : online > (long)MAX_WORKERS ? MAX_WORKERS : (uint32_t)online;
+}
+
+static void caps(vyre_caps *out)
+{
+    out->supported = 1;
+    out->max_workers = MAX_WORKERS;
+    out->default_workers = cores();
+    snprintf(out->name, sizeof out->name, "cpu");
+    snprintf(out->device, sizeof out->device, "%u core%s of this machine", cores(),
+             cores() == 1 ? "" : "s");
+}
+
+static void *worker(void *device)
+{
+#if defined(__SSE__)
+    _mm_setcsr(0x1F80); /* all exceptions masked, round to nearest, no flush to zero */
+#else
+    fesetenv(FE_DFL_ENV);
+#endif
+    dev_worker(device);
+    return NULL;
+}
+
+static void join(struct vyre_backend_run *run)
+{
+    for (uint32_t i = 0; i < run->count; i++)
+        pthread_join(run->thread[i], NULL);
+    __atomic_store_n(&run->joined, 1, __ATOMIC_RELEASE);
+}
+
+static void destroy(struct vyre_backend_run *run)
+{
+    vyre_memory_free(run->memory, run, run->bytes);
+}
+
+/* Ends the workers that run already: the device stops as if it had been told to. */
+static void abandon(struct dev_runtime *device, struct vyre_backend_run *run)
+{
+    __atomic_fetch_sub(&device->running, device->workers - run->count, __ATOMIC_ACQ_REL);
+    __atomic_store_n(&device->shutdown, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&device->wake_seq, 1, __ATOMIC_SEQ_CST);
+    vyre_futex_wake(&device->wake_seq, UINT32_MAX);
+    join(run);
+    destroy(run);
+}
+
+static vyre_status start(struct dev_runtime *device, struct vyre_memory *memory,
+                         struct vyre_backend_run **out, vyre_error *err)
+{
+    void *memory_for_run;
+    size_t bytes = sizeof(struct vyre_backend_run) + device->workers * sizeof(pthread_t);
+    vyre_status status = vyre_memory_alloc(memory, 1, bytes, "worker list", &memory_for_run, err);
+    if (status) return status;
+    struct vyre_backend_run *run = memory_for_run;
+    run->memory = memory;
+    run->bytes = bytes;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = 0;
+    while (run->count < device->workers && !failed) {
+        failed = pthread_create(&run->thread[run->count], NULL, worker, device);
+        if (!failed) run->count++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed) {
+        uint32_t count = run->count;
+        abandon(device, run);
+        return vyre_fail_errno(err, failed, "starting worker thread %u of %u", count + 1,
+                               device->workers);
+    }
+    *out = run;
+    return VYRE_OK;
+}
+
+static int on_worker(const struct vyre_backend_run *run)
+{
+    if (__atomic_load_n(&run->joined, __ATOMIC_ACQUIRE)) return 0;
+    for (uint32_t i = 0; i < run->count; i++)
+        if (pthread_equal(pthread_self(), run->thread[i])) return 1;
+    return 0;
+}
+
+static void help(struct dev_runtime *device)
+{
+    if (!dev_lock_try(&device->page->poller)) return;
+    if (dev_watch_news(&device->watch[0])) dev_poll_system(device);
+    if (device->waiting_list != DEV_NONE) dev_system_retry(device);
+    /* Not a whole pass: an end of any time may have freed a fence. */
+    dev_role_leave(device, dev_load_relaxed(&device->ends) - 1);
+}
+
+static void wake(struct dev_runtime *device)
+{
+    __atomic_fetch_add(&device->wake_seq, 1, __ATOMIC_SEQ_CST);
+    vyre_futex_wake(&device->wake_seq, 1);
+}
+
+const struct vyre_backend_table vyre_backend_cpu = {VYRE_BACKEND_CPU, "cpu",     caps, start, join,
+                                                    destroy,          on_worker, help, wake};
