@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/**
+ * @file runtime.h
+ * Opening, describing, stopping and closing a runtime: one megakernel on one device.
+ */
+#ifndef VYRE_RUNTIME_H
+#define VYRE_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vyre/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define VYRE_VERSION_MAJOR 0
+#define VYRE_VERSION_MINOR 1
+#define VYRE_VERSION_PATCH 0
+#define VYRE_VERSION       "0.1.0"
+
+/** The version of the library that is loaded, such as "0.1.0". Any thread. */
+VYRE_API const char *vyre_version(void);
+
+/** A runtime. All functions that take one may be called from any thread, except as their comments
+ * say. */
+typedef struct vyre vyre;
+
+enum vyre_backend {
+    VYRE_BACKEND_AUTO = 0, /**< CUDA if there is one, else CPU; vyre_describe says which and why */
+    VYRE_BACKEND_CPU = 1,  /**< worker threads in this process */
+    VYRE_BACKEND_CUDA = 2  /**< a resident kernel on an NVIDIA GPU */
+};
+
+/** In any 32-bit option: let the library choose. */
+#define VYRE_DEFAULT   0xFFFFFFFFu
+/** In any 64-bit option: let the library choose. */
+#define VYRE_DEFAULT64 0xFFFFFFFFFFFFFFFFull
+
+/** The tenant of every call that names none. */
+#define VYRE_TENANT_DEFAULT 0u
+/** Owner of an operation that every tenant may use. */
+#define VYRE_TENANT_ANY     0xFFFFFFFFu
+
+/**
+ * Where the library gets memory. Give all of alloc and free, and either both or none of map and
+ * unmap. The functions may be called from any thread that calls the library. They return NULL when
+ * there is none left.
+ */
+typedef struct vyre_allocator {
+    void *(*alloc)(void *ctx, size_t size, size_t align); /**< contents do not matter */
+    void (*free)(void *ctx, void *memory, size_t size);
+    /** Zeroed, page-aligned, shareable memory; stores a descriptor of it in *fd, or -1 where it has
+     * none. */
+    void *(*map)(void *ctx, size_t size, int *fd);
+    void (*unmap)(void *ctx, void *memory, size_t size, int fd);
+    void *ctx;
+} vyre_allocator;
+
+enum vyre_log_level { VYRE_LOG_ERROR = 0, VYRE_LOG_WARNING = 1, VYRE_LOG_INFO = 2 };
+
+/** Receives one line without a newline. May be called from any thread that calls the library. */
+typedef void (*vyre_log_fn)(void *ctx, enum vyre_log_level level, const char *line);
+
+/** How to open a runtime. Start from VYRE_OPTIONS_INIT; VYRE_DEFAULT leaves a choice to the
+ * library. */
+typedef struct vyre_options {
+    uint32_t size;                /**< sizeof(vyre_options) */
+    uint32_t backend;             /**< enum vyre_backend; default AUTO */
+    uint32_t workers;             /**< worker threads; default one per core; 0 is an error */
+    uint32_t default_queue_slots; /**< slots of vyre_queue_default; default 256; 0: there is none */
+    uint32_t max_queues;          /**< 1..1024, default 64 */
+    uint32_t max_tenants;         /**< 1..1024, default 32; tenants are numbered from 0 */
+    uint32_t max_handles;         /**< buffers and operations, 1..65535, default 1024 */
+    uint32_t inflight_slots;      /**< slots between ring and completion, 16..65536, default 4096 */
+    uint32_t observable_words;    /**< of each tenant, 1..1048576, default 256 */
+    uint32_t
+        seal_polls; /**< how often a slot whose seal does not fit is read again; default 1000 */
+    uint64_t idle_spin_ns; /**< how long one idle worker looks before it sleeps; default 100 us, 0
+                              on one core */
+    uint64_t ageing_ns; /**< a waiting priority level is served at least this often; default 1 ms,
+                           not 0 */
+    const vyre_allocator *allocator; /**< NULL: malloc and memfd; copied */
+    vyre_log_fn log;                 /**< NULL: no log */
+    void *log_ctx;
+} vyre_options;
+
+#define VYRE_OPTIONS_INIT                                                                          \
+    {                                                                                              \
+        (uint32_t)sizeof(vyre_options), VYRE_BACKEND_AUTO, VYRE_DEFAULT, VYRE_DEFAULT,             \
+            VYRE_DEFAULT, VYRE_DEFAULT, VYRE_DEFAULT, VYRE_DEFAULT, VYRE_DEFAULT, VYRE_DEFAULT,    \
+            VYRE_DEFAULT64, VYRE_DEFAULT64, 0, 0, 0                                                \
+    }
+
+/**
+ * Starts a runtime; the caller closes it with vyre_close. options NULL: all defaults.
+ * Statuses: E_NULL, E_SIZE, E_RESERVED, E_RANGE, E_CONFLICT, E_NO_MEMORY, E_SYSTEM, E_UNSUPPORTED
+ * (the backend asked for cannot be had; the message says why).
+ */
+VYRE_API vyre_status vyre_open(vyre **runtime, const vyre_options *options, vyre_error *err);
+
+/**
+ * Ends all work promptly: native operations that run finish, all other slots end as cancelled with
+ * fault STOPPED (a long built-in at its next look), later submits return VYRE_E_STOPPED. Queues
+ * stay open for reaping. Returns when the workers have ended. A second call does nothing. Not from
+ * inside a native operation (E_STATE). Statuses: E_NULL, E_STATE.
+ */
+VYRE_API vyre_status vyre_stop(vyre *runtime, vyre_error *err);
+
+/**
+ * Stops, then frees the runtime with all its queues, buffers and operations; no other thread may be
+ * inside a call on any of them. NULL is allowed. Not from inside a native operation: then it does
+ * nothing.
+ */
+VYRE_API void vyre_close(vyre *runtime);
+
+/** What a backend can do on this machine. */
+typedef struct vyre_caps {
+    uint32_t size;      /**< sizeof(vyre_caps), set by the caller */
+    uint32_t supported; /**< 1 or 0 */
+    uint32_t max_workers;
+    uint32_t default_workers;
+    char name[16];
+    char device[96];  /**< what it would run on */
+    char reason[160]; /**< why it is not supported; empty if it is */
+    char fix[160];    /**< what would make it so; empty if it is */
+} vyre_caps;
+
+/** Fills *caps for a backend, CPU or CUDA. Any thread. Statuses: E_NULL, E_RANGE, E_SIZE. */
+VYRE_API vyre_status vyre_backend_caps(enum vyre_backend backend, vyre_caps *caps, vyre_error *err);
+
+/** What a runtime is, as it was opened, and what it holds now. */
+typedef struct vyre_description {
+    uint32_t size;    /**< sizeof(vyre_description), set by the caller */
+    uint32_t backend; /**< CPU or CUDA, never AUTO */
+    uint32_t workers;
+    uint32_t queues;  /**< open now, the system queue not counted */
+    uint32_t handles; /**< buffers and operations that exist now */
+    uint32_t stopped;
+    uint64_t memory_bytes; /**< through the allocator and mappings, buffers not counted */
+    uint64_t buffer_bytes; /**< of all buffers that exist now */
+    char choice[160];      /**< what was chosen and why, one line */
+} vyre_description;
+
+/** Fills *description. Statuses: E_NULL, E_SIZE. */
+VYRE_API vyre_status vyre_describe(vyre *runtime, vyre_description *description, vyre_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

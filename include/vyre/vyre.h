@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/**
+ * @file vyre.h
+ * The whole public API of libvyre.
+ */
+#ifndef VYRE_VYRE_H
+#define VYRE_VYRE_H
+
+#include "vyre/buffer.h"
+#include "vyre/program.h"
+#include "vyre/queue.h"
+#include "vyre/runtime.h"
+#include "vyre/status.h"
+#include "vyre/tenant.h"
+#include "vyre/wire.h"
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * Laying out the device's memory before the first worker starts.
+ */
+#include "runtime/device_memory.h"
+
+#include "base/checked.h"
+
+/* Hands out pieces of one block: with base NULL it only adds up. */
+struct carver {
+    unsigned char *base;
+    size_t used;
+    int overflow;
+};
+
+static void *carve(struct carver *carver, size_t count, size_t size)
+{
+    size_t bytes, end;
+    size_t at = carver->used;
+    if (!vyre_mul_size(count, size, &bytes) ||
+        !vyre_round_up_size(bytes, VYRE_CACHE_LINE, &bytes) || !vyre_add_size(at, bytes, &end)) {
+        carver->overflow = 1;
+        return NULL;
+    }
+    carver->used = end;
+    return carver->base ? carver->base + at : NULL;
+}
+
+static uint32_t power_of_two_above(uint32_t value)
+{
+    uint32_t power = 16;
+    while (power < value)
+        power *= 2;
+    return power;
+}
+
+/* Sets every pointer of the device; run twice, first for the size. The system queue is one more
+ * than asked for. */
+static struct dev_runtime *carve_all(struct carver *carver, const vyre_options *options,
+                                     struct dev_runtime *into)
+{
+    struct dev_runtime *device = carve(carver, 1, sizeof *device);
+    into->max_queues = options->max_queues + 1;
+    into->opcode_map_size = power_of_two_above(2 * options->max_handles);
+    into->page = carve(carver, 1, sizeof(struct dev_page));
+    into->queues = carve(carver, into->max_queues, sizeof(struct dev_queue));
+    into->watch = carve(carver, into->max_queues, sizeof(struct dev_watch));
+    into->handles = carve(carver, options->max_handles, sizeof(struct dev_handle));
+    into->opcode_map = carve(carver, into->opcode_map_size, sizeof(uint32_t));
+    into->inflight = carve(carver, options->inflight_slots, sizeof(struct dev_inflight));
+    into->nodes =
+        carve(carver, (size_t)VYRE_PRIORITIES * into->max_queues, sizeof(struct dev_run_node));
+    into->observables =
+        carve(carver, (size_t)options->max_tenants * options->observable_words, sizeof(uint32_t));
+    into->logs = carve(carver, options->max_tenants, sizeof(struct dev_log));
+    return device;
+}
+
+static void fill_control(struct dev_runtime *device)
+{
+    uint32_t *control = device->control;
+    control[VYRE_CONTROL_TENANT_BASE] = VYRE_CONTROL_TENANT_MASKS;
+    for (uint32_t t = 0; t < device->max_tenants && t < VYRE_CONTROL_TENANT_MASK_COUNT; t++)
+        control[VYRE_CONTROL_TENANT_MASKS + t] = 0xFFFFFFFFu;
+    for (uint32_t t = 0; t < device->max_tenants && t < VYRE_CONTROL_TENANT_QUOTA_COUNT; t++)
+        control[VYRE_CONTROL_TENANT_QUOTAS + t] = VYRE_CONTROL_DEFAULT_QUOTA;
+    vyre_wire_offsets_write(control, sizeof device->control, device->inflight_slots, NULL);
+}
+
+static void fill_lists(struct dev_runtime *device)
+{
+    for (uint32_t i = 0; i < device->opcode_map_size; i++)
+        device->opcode_map[i] = DEV_NONE;
+    for (uint32_t i = 0; i < device->inflight_slots; i++)
+        device->inflight[i].next = i + 1 < device->inflight_slots ? i + 1 : DEV_NONE;
+    device->free_entry = 0;
+    device->free_count = device->inflight_slots;
+    device->waiting_list = DEV_NONE;
+    device->watch_turn = 1;
+    for (uint32_t p = 0; p < VYRE_PRIORITIES; p++) {
+        device->levels[p].first = device->levels[p].last = DEV_NONE;
+        for (uint32_t q = 0; q < device->max_queues; q++) {
+            struct dev_run_node *node = &device->nodes[p * device->max_queues + q];
+            node->first = node->last = node->next = DEV_NONE;
+            node->queue = q;
+        }
+    }
+}
+
+vyre_status vyre_device_memory_make(vyre *runtime, const vyre_options *options, vyre_error *err)
+{
+    struct carver carver = {NULL, 0, 0};
+    struct dev_runtime pointers = {0};
+    carve_all(&carver, options, &pointers);
+    if (carver.overflow)
+        return vyre_fail(err, VYRE_E_OVERFLOW, "the device's tables do not fit this address space");
+    vyre_status status = vyre_memory_map(&runtime->memory, carver.used, "device memory",
+                                         &runtime->device_memory, err);
+    if (status) return status;
+    carver = (struct carver){runtime->device_memory.base, 0, 0};
+    struct dev_runtime *device = carve_all(&carver, options, &pointers);
+    *device = pointers;
+    device->max_tenants = options->max_tenants;
+    device->max_handles = options->max_handles;
+    device->inflight_slots = options->inflight_slots;
+    device->observable_words = options->observable_words;
+    device->seal_polls = options->seal_polls;
+    device->workers = device->running = options->workers;
+    device->idle_spin_ns = options->idle_spin_ns;
+    device->ageing_ns = options->ageing_ns;
+    fill_lists(device);
+    fill_control(device);
+    runtime->device = device;
+    return VYRE_OK;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * What the files of the runtime room share: the runtime, its queues, buffers and operations.
+ *
+ * Locks: system.lock guards queue 0 and every list and count below that names it; it is never held
+ * while waiting for the device. Queues have no lock: one thread submits, one reaps.
+ */
+#ifndef VYRE_RUNTIME_INTERNAL_H
+#define VYRE_RUNTIME_INTERNAL_H
+
+#include <pthread.h>
+
+#include "backend/backend.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "runtime/ticket_map.h"
+#include "vyre/vyre.h"
+
+/* A request to queue 0 that is under way. (system.lock) */
+struct vyre_request {
+    struct vyre_request *next;
+    uint64_t ticket;
+    uint32_t done;
+    uint32_t lost; /* the device was gone before it answered */
+    uint32_t result;
+    uint32_t posted;
+    vyre_buffer *buffer; /* to be released when done, or NULL */
+};
+
+struct vyre_system {
+    pthread_mutex_t lock;
+    pthread_cond_t answered;
+    vyre_queue *queue; /* queue 0 */
+    uint32_t reaping;  /* a thread waits for the ring on behalf of all */
+    struct vyre_request *requests;
+};
+
+/* The numbers of handles: which are free, and the generation that each has next. (system.lock) */
+struct vyre_handle_pool {
+    uint16_t *generation;
+    uint32_t *free; /* a circle, so that a number rests as long as possible */
+    uint32_t first;
+    uint32_t count;
+    uint32_t size;
+};
+
+struct vyre {
+    struct vyre_memory memory;
+    struct vyre_memory buffer_memory; /* the same hooks, counted apart */
+    struct vyre_log log;
+    const struct vyre_backend_table *backend;
+    struct vyre_backend_run *run; /* NULL: no worker was ever started */
+    struct dev_runtime *device;
+    struct vyre_mapping device_memory;
+    struct vyre_system system;
+    struct vyre_handle_pool handles;
+    vyre_queue *default_queue;
+    vyre_queue *queues;         /* (system.lock) */
+    uint32_t *queue_numbers;    /* (system.lock) 1: taken */
+    uint32_t queue_count;       /* (system.lock) without queue 0 */
+    vyre_buffer *buffers;       /* (system.lock) */
+    vyre_operation *operations; /* (system.lock) */
+    pthread_mutex_t stop_lock;
+    uint32_t joined; /* (stop_lock) the workers have ended */
+    char choice[160];
+};
+
+/* A completion that arrived while another one was waited for. */
+struct vyre_kept {
+    vyre_completion completion;
+    uint32_t next;
+    uint32_t previous;
+};
+
+struct vyre_watcher;
+
+struct vyre_queue {
+    vyre *runtime;
+    uint32_t number;
+    uint32_t slots;
+    uint32_t mask;
+    uint32_t log2_slots;
+    uint32_t tenant;
+    uint32_t sealed;
+    uint64_t first_ticket;
+    uint64_t deadline_ns;
+    struct vyre_mapping mapping;
+    vyre_slot *submission;
+    uint32_t *completion;
+    struct dev_params *params;
+    struct dev_queue_page *page;
+    uint32_t *cancel_bits;
+    struct dev_queue_setup setup; /* read by the device while it opens the queue */
+    vyre_queue *next;             /* (system.lock) in the runtime's list */
+    struct vyre_watcher *watcher;
+
+    /* submitting thread */
+    char submit_line[VYRE_CACHE_LINE];
+    uint64_t got;       /* ticket of the next slot to hand out */
+    uint64_t submitted; /* (atomic) tickets below are published */
+    uint64_t reaped_seen;
+    uint32_t overrides; /* slots got but not submitted that have a deadline of their own */
+
+    /* reaping thread */
+    char reap_line[VYRE_CACHE_LINE];
+    uint64_t reaped; /* (atomic) first_ticket plus how many completions the caller has received */
+    uint64_t next_entry;
+    uint32_t wait_mode;
+    uint32_t lost_known; /* the device is gone: lost_next is set */
+    uint64_t lost_next;  /* the first ticket that is lost and not yet kept as such */
+    struct vyre_kept *kept;
+    uint32_t kept_free;
+    uint32_t kept_first;
+    uint32_t kept_last;
+    uint32_t kept_count;
+    struct vyre_ticket_map kept_index;
+    uint64_t arrived;            /* one more than the greatest ticket that has ended */
+    struct vyre_ticket_map gaps; /* the tickets below it that have not */
+
+    /* marked slots: rare, so under a lock of their own */
+    char mark_line[VYRE_CACHE_LINE];
+    uint32_t marked; /* (atomic) how many */
+    pthread_mutex_t mark_lock;
+    struct vyre_ticket_map marks; /* made with the first mark */
+};
+
+struct vyre_buffer {
+    vyre *runtime;
+    uint32_t handle;
+    uint32_t kind;
+    size_t bytes;
+    void *memory;
+    struct vyre_mapping mapping;
+    struct vyre_request drop;
+    vyre_buffer *next; /* (system.lock) */
+};
+
+struct vyre_operation {
+    vyre *runtime;
+    uint32_t handle;
+    vyre_operation *next; /* (system.lock) */
+};
+
+/* system.c: queue 0
+ * ---------------------------------------------------------------------------------------- */
+
+vyre_status vyre_system_init(vyre *runtime, vyre_error *err);
+void vyre_system_destroy(vyre *runtime);
+
+/* Sends a request with these arguments and waits for its answer. Any thread, workers too.
+ * E_STOPPED. */
+vyre_status vyre_system_call(vyre *runtime, uint32_t opcode, const uint32_t args[VYRE_SLOT_ARGS],
+                             uint32_t *result, vyre_error *err);
+
+/* Sends the drop of a buffer and does not wait; the buffer's memory goes when the answer comes. Any
+ * thread. */
+void vyre_system_drop_buffer(vyre *runtime, vyre_buffer *buffer);
+
+/* Frees what slots have stopped using since the last call. Any thread. */
+void vyre_system_collect(vyre *runtime);
+
+/* Whether the device has stopped taking work. */
+int vyre_runtime_stopped(const vyre *runtime);
+
+/* open.c
+ * ------------------------------------------------------------------------------------------------------
+ */
+
+/* Waits until a stop that is under way has ended the last worker. */
+void vyre_runtime_await_stop(vyre *runtime);
+
+/* Refuses what would wait for slots to end while the caller is one of them. E_STATE. */
+vyre_status vyre_runtime_refuse_worker(vyre *runtime, const char *call, vyre_error *err);
+
+/* handles.c: numbers of handles. (system.lock)
+ * ---------------------------------------------------------------- */
+
+vyre_status vyre_handles_init(vyre *runtime, uint32_t size, vyre_error *err);
+void vyre_handles_destroy(vyre *runtime);
+vyre_status vyre_handle_take(vyre *runtime, uint32_t *handle, vyre_error *err);
+void vyre_handle_give(vyre *runtime, uint32_t handle);
+
+/* queue.c
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+/* Makes a queue that the device does not know yet. */
+vyre_status vyre_queue_make(vyre *runtime, const vyre_queue_options *options, uint32_t number,
+                            vyre_queue **queue, vyre_error *err);
+void vyre_queue_free(vyre_queue *queue);
+
+/* reap.c
+ * -----------------------------------------------------------------------------------------------------
+ */
+
+/* Whether the next completion is there, or the device is gone. */
+int vyre_queue_ready(const vyre_queue *queue);
+
+/* Sleeps or spins, as the wait mode says, until vyre_queue_ready or the clock shows until_ns. */
+void vyre_queue_pause(vyre_queue *queue, uint64_t until_ns);
+
+/* watcher.c
+ * --------------------------------------------------------------------------------------------------
+ */
+
+/* Ends the thread. The device must have given the queue up. */
+void vyre_watcher_stop(vyre_queue *queue);
+
+/* buffer.c, operation.c
+ * --------------------------------------------------------------------------------------- */
+
+void vyre_buffer_release(vyre_buffer *buffer);
+void vyre_operation_release(vyre_operation *operation);
+
+#endif

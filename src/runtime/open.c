@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * Opening and closing a runtime: options, choice of the backend, start and end of the workers.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "device/system.h"
+#include "runtime/device_memory.h"
+#include "runtime/internal.h"
+#include "runtime/options.h"
+
+const char *vyre_version(void)
+{
+    return VYRE_VERSION;
+}
+
+/* One 32-bit option: its default, and the range that it must lie in. */
+struct range {
+    const char *name;
+    size_t offset;
+    uint32_t standard, least, most;
+};
+
+static const struct range ranges[] = {
+    {"workers", offsetof(vyre_options, workers), 0, 1, 0}, /* standard and most: the backend's */
+    {"default_queue_slots", offsetof(vyre_options, default_queue_slots), 256, 0, 65536},
+    {"max_queues", offsetof(vyre_options, max_queues), 64, 1, 1024},
+    {"max_tenants", offsetof(vyre_options, max_tenants), 32, 1, 1024},
+    {"max_handles", offsetof(vyre_options, max_handles), 1024, 1, 65535},
+    {"inflight_slots", offsetof(vyre_options, inflight_slots), 4096, 16, 65536},
+    {"observable_words", offsetof(vyre_options, observable_words), 256, 1, 1048576},
+    {"seal_polls", offsetof(vyre_options, seal_polls), 1000, 1, 0xFFFFFFFEu},
+};
+
+static vyre_status check_range(vyre_options *options, const struct range *range,
+                               const vyre_caps *caps, vyre_error *err)
+{
+    uint32_t *value = (uint32_t *)(void *)((char *)options + range->offset);
+    int workers = range->most == 0;
+    uint32_t most = workers ? caps->max_workers : range->most;
+    if (*value == VYRE_DEFAULT) *value = workers ? caps->default_workers : range->standard;
+    if (*value >= range->least && *value <= most) return VYRE_OK;
+    vyre_fail(err, VYRE_E_RANGE, "%s is %u; the %s backend takes %u to %u", range->name, *value,
+              caps->name, range->least, most);
+    vyre_fail_fix(err, "set %s to VYRE_DEFAULT or to a value from %u to %u", range->name,
+                  range->least, most);
+    return VYRE_E_RANGE;
+}
+
+static vyre_status check_options(vyre_options *options, const vyre_caps *caps, vyre_error *err)
+{
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+        vyre_status status = check_range(options, &ranges[i], caps, err);
+        if (status) return status;
+    }
+    if (options->idle_spin_ns == VYRE_DEFAULT64)
+        options->idle_spin_ns = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 100000 : 0;
+    if (options->ageing_ns == VYRE_DEFAULT64) options->ageing_ns = 1000000;
+    if (options->ageing_ns == 0)
+        return vyre_fail(err, VYRE_E_RANGE,
+                         "ageing_ns is 0; waiting work would always pass urgent work");
+    if (options->default_queue_slots & (options->default_queue_slots - 1))
+        return vyre_fail(err, VYRE_E_RANGE, "default_queue_slots is %u, not a power of two",
+                         options->default_queue_slots);
+    return VYRE_OK;
+}
+
+/* Finds the backend and says why it was chosen. */
+static vyre_status choose(vyre *runtime, const vyre_options *options, vyre_caps *caps,
+                          vyre_error *err)
+{
+    uint32_t id = options->backend;
+    if (id > VYRE_BACKEND_CUDA)
+        return vyre_fail(err, VYRE_E_RANGE, "backend is %u; 0 is auto, 1 is cpu, 2 is cuda", id);
+    memset(caps, 0, sizeof *caps);
+    if (id == VYRE_BACKEND_AUTO) {
+        vyre_backend_cuda.caps(caps);
+        id = caps->supported ? VYRE_BACKEND_CUDA : VYRE_BACKEND_CPU;
+        snprintf(runtime->choice, sizeof runtime->choice, "auto chose %s: %.120s",
+                 caps->supported ? "cuda" : "cpu", caps->supported ? caps->device : caps->reason);
+    } else {
+        snprintf(runtime->choice, sizeof runtime->choice, "%s, as asked for",
+                 vyre_backend_find(id)->name);
+    }
+    runtime->backend = vyre_backend_find(id);
+    memset(caps, 0, sizeof *caps);
+    runtime->backend->caps(caps);
+    return caps->supported ? VYRE_OK : vyre_backend_refuse(runtime->backend, err);
+}
+
+/* Everything that needs workers; undone by vyre_close. */
+static vyre_status start(vyre *runtime, const vyre_options *options, vyre_error *err)
+{
+    vyre_status status =
+        runtime->backend->start(runtime->device, &runtime->memory, &runtime->run, err);
+    if (status || options->default_queue_slots == 0) return status;
+    vyre_queue_options queue_options = VYRE_QUEUE_OPTIONS_INIT;
+    queue_options.slots = options->default_queue_slots;
+    return vyre_queue_open(runtime, &queue_options, &runtime->default_queue, err);
+}
+
+/* Lays out everything that workers will find. Undone by dismantle. */
+static vyre_status lay_out(vyre *runtime, const vyre_options *options, vyre_error *err)
+{
+    void *numbers;
+    vyre_status status = vyre_device_memory_make(runtime, options, err);
+    if (status) return status;
+    status = vyre_handles_init(runtime, options->max_handles, err);
+    if (status) return status;
+    status = vyre_memory_alloc(&runtime->memory, runtime->device->max_queues, sizeof(uint32_t),
+                               "queue numbers", &numbers, err);
+    if (status) return status;
+    runtime->queue_numbers = numbers;
+    return vyre_system_init(runtime, err);
+}
+
+/* Frees what lay_out made, as far as it came. No worker runs. */
+static void dismantle(vyre *runtime)
+{
+    struct vyre_memory memory = runtime->memory;
+    if (runtime->run) runtime->backend->destroy(runtime->run);
+    if (runtime->system.queue) vyre_system_destroy(runtime);
+    if (runtime->queue_numbers)
+        vyre_memory_free(&runtime->memory, runtime->queue_numbers,
+                         runtime->device->max_queues * sizeof(uint32_t));
+    if (runtime->handles.free) vyre_handles_destroy(runtime);
+    vyre_memory_unmap(&runtime->memory, &runtime->device_memory);
+    pthread_mutex_destroy(&runtime->stop_lock);
+    vyre_memory_free(&memory, runtime, sizeof *runtime);
+}
+
+vyre_status vyre_open(vyre **out, const vyre_options *given, vyre_error *err)
+{
+    vyre_options options = VYRE_OPTIONS_INIT;
+    struct vyre_memory memory;
+    vyre_caps caps;
+    vyre proto;
+    void *storage;
+    if (!out) return vyre_fail(err, VYRE_E_NULL, "runtime is null");
+    vyre_status status =
+        given ? vyre_options_read(&options, given, sizeof options, sizeof options, err) : VYRE_OK;
+    if (!status) status = vyre_memory_init(&memory, options.allocator, err);
+    if (!status) status = choose(&proto, &options, &caps, err);
+    if (!status) status = check_options(&options, &caps, err);
+    if (!status) status = vyre_memory_alloc(&memory, 1, sizeof(vyre), "runtime", &storage, err);
+    if (status) return status;
+    vyre *runtime = storage;
+    runtime->memory = memory;
+    vyre_memory_init(&runtime->buffer_memory, options.allocator, NULL);
+    runtime->log = (struct vyre_log){options.log, options.log_ctx};
+    runtime->backend = proto.backend;
+    runtime->device_memory.fd = -1;
+    memcpy(runtime->choice, proto.choice, sizeof runtime->choice);
+    pthread_mutex_init(&runtime->stop_lock, NULL);
+    status = lay_out(runtime, &options, err);
+    if (!status) status = start(runtime, &options, err);
+    if (status) {
+        vyre_close(runtime);
+        return status;
+    }
+    vyre_log_line(&runtime->log, VYRE_LOG_INFO, "opened with %u workers: %s",
+                  runtime->device->workers, runtime->choice);
+    *out = runtime;
+    return VYRE_OK;
+}
+
+/* Tells the device to stop and waits for the last worker. A second caller waits for the first. */
+static void stop(vyre *runtime)
+{
+    pthread_mutex_lock(&runtime->stop_lock);
+    if (runtime->run && !runtime->joined) {
+        uint32_t args[VYRE_SLOT_ARGS] = {0};
+        uint32_t result;
+        vyre_system_call(runtime, VYRE_OP_SHUTDOWN, args, &result, NULL);
+        runtime->backend->join(runtime->run);
+        runtime->joined = 1;
+    }
+    pthread_mutex_unlock(&runtime->stop_lock);
+}
+
+void vyre_runtime_await_stop(vyre *runtime)
+{
+    stop(runtime);
+}
+
+vyre_status vyre_runtime_refuse_worker(vyre *runtime, const char *call, vyre_error *err)
+{
+    if (!runtime->run || !runtime->backend->on_worker(runtime->run)) return VYRE_OK;
+    vyre_fail(
+        err, VYRE_E_STATE,
+        "%s waits for slots to end and was called inside a native operation; nothing was done",
+        call);
+    vyre_fail_fix(err, "call %s from a thread of your own", call);
+    vyre_log_line(&runtime->log, VYRE_LOG_ERROR,
+                  "%s was called inside a native operation and did nothing", call);
+    return VYRE_E_STATE;
+}
+
+vyre_status vyre_stop(vyre *runtime, vyre_error *err)
+{
+    if (!runtime) return vyre_fail(err, VYRE_E_NULL, "runtime is null");
+    vyre_status status = vyre_runtime_refuse_worker(runtime, "vyre_stop", err);
+    if (!status) stop(runtime);
+    return status;
+}
+
+void vyre_close(vyre *runtime)
+{
+    if (!runtime) return;
+    if (vyre_runtime_refuse_worker(runtime, "vyre_close", NULL)) return;
+    stop(runtime);
+    while (runtime->queues) {
+        vyre_queue *queue = runtime->queues;
+        runtime->queues = queue->next;
+        vyre_queue_free(queue);
+    }
+    while (runtime->buffers)
+        vyre_buffer_release(runtime->buffers);
+    while (runtime->operations) {
+        vyre_operation *operation = runtime->operations;
+        runtime->operations = operation->next;
+        vyre_operation_release(operation);
+    }
+    dismantle(runtime);
+}
+
+vyre_status vyre_describe(vyre *runtime, vyre_description *out, vyre_error *err)
+{
+    if (!runtime) return vyre_fail(err, VYRE_E_NULL, "runtime is null");
+    if (!out) return vyre_fail(err, VYRE_E_NULL, "description is null");
+    if (out->size != sizeof *out)
+        return vyre_fail(err, VYRE_E_SIZE, "description.size is %u, not %zu", out->size,
+                         sizeof *out);
+    vyre_description filled;
+    vyre_system_collect(runtime);
+    memset(&filled, 0, sizeof filled);
+    filled.size = out->size;
+    filled.backend = runtime->backend->id;
+    filled.workers = runtime->device->workers;
+    filled.stopped = (uint32_t)vyre_runtime_stopped(runtime);
+    pthread_mutex_lock(&runtime->system.lock);
+    filled.queues = runtime->queue_count;
+    filled.handles = runtime->handles.size - runtime->handles.count;
+    pthread_mutex_unlock(&runtime->system.lock);
+    filled.memory_bytes = vyre_memory_live(&runtime->memory);
+    filled.buffer_bytes = vyre_memory_live(&runtime->buffer_memory);
+    memcpy(filled.choice, runtime->choice, sizeof filled.choice);
+    *out = filled;
+    return VYRE_OK;
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * The reaping side of a queue. The next completion is there when its lap word says so; nothing else
+ * is looked at while completions stream in. Completions that a vyre_wait passes on its way are
+ * kept, in order, until the caller asks.
+ */
+#include "base/clock.h"
+#include "device/complete.h"
+#include "runtime/internal.h"
+#include "wire/completion.h"
+
+/* How long the adaptive mode looks before it sleeps. */
+#define ADAPTIVE_SPIN_NS 20000u
+
+/* The next entry of the ring if it has been written, else NULL. */
+static const uint32_t *next_entry(const vyre_queue *queue)
+{
+    const uint32_t *entry =
+        queue->completion + ((uint32_t)queue->next_entry & queue->mask) * VYRE_COMPLETION_WORDS;
+    uint32_t lap = (uint32_t)(queue->next_entry >> queue->log2_slots) + 1;
+    return dev_completion_lap(entry) == lap ? entry : NULL;
+}
+
+/* Whether the slot was marked repeatable; forgets the mark. */
+static uint32_t take_mark(vyre_queue *queue, uint64_t ticket)
+{
+    if (__atomic_load_n(&queue->marked, __ATOMIC_RELAXED) == 0) return 0;
+    pthread_mutex_lock(&queue->mark_lock);
+    int marked = vyre_ticket_map_take(&queue->marks, ticket) != VYRE_TICKET_NONE;
+    if (marked) __atomic_fetch_sub(&queue->marked, 1, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&queue->mark_lock);
+    return marked ? VYRE_COMPLETION_REPEATABLE : 0;
+}
+
+/* Notes that a ticket has ended, so that a wait for it can tell later. In order it costs a
+ * comparison. */
+static void arrive(vyre_queue *queue, uint64_t ticket)
+{
+    if (ticket - queue->arrived > UINT64_MAX / 2) {
+        vyre_ticket_map_take(&queue->gaps, ticket);
+        return;
+    }
+    for (; queue->arrived != ticket; queue->arrived++)
+        vyre_ticket_map_put(&queue->gaps, queue->arrived, 1);
+    queue->arrived++;
+}
+
+/* Whether a submitted ticket has not ended yet. */
+static int pending(const vyre_queue *queue, uint64_t ticket)
+{
+    return ticket - queue->arrived <= UINT64_MAX / 2 || vyre_ticket_map_has(&queue->gaps, ticket);
+}
+
+/* Takes the next completion from the ring. 0: there is none. */
+static int take_entry(vyre_queue *queue, vyre_completion *out)
+{
+    const uint32_t *entry = next_entry(queue);
+    if (!entry) return 0;
+    uint32_t status = entry[VYRE_COMPLETION_STATUS];
+    out->ticket =
+        (uint64_t)entry[VYRE_COMPLETION_TICKET_HIGH] << 32 | entry[VYRE_COMPLETION_TICKET_LOW];
+    out->outcome = (uint16_t)vyre_completion_outcome_of(status);
+    out->fault = (uint16_t)vyre_completion_fault_of(status);
+    out->opcode = entry[VYRE_COMPLETION_PROGRAM];
+    out->pc = entry[VYRE_COMPLETION_PC];
+    out->out_of_bounds = entry[VYRE_COMPLETION_OUT_OF_BOUNDS];
+    out->steps = entry[VYRE_COMPLETION_STEPS];
+    for (uint32_t i = 0; i < VYRE_COMPLETION_RESULTS; i++)
+        out->result[i] = entry[VYRE_COMPLETION_RESULT0 + i];
+    out->flags = take_mark(queue, out->ticket);
+    queue->next_entry++;
+    arrive(queue, out->ticket);
+    return 1;
+}
+
+static void keep(vyre_queue *queue, const vyre_completion *completion)
+{
+    uint32_t index = queue->kept_free;
+    struct vyre_kept *kept = &queue->kept[index];
+    queue->kept_free = kept->next;
+    kept->completion = *completion;
+    kept->next = DEV_NONE;
+    kept->previous = queue->kept_last;
+    if (queue->kept_last == DEV_NONE)
+        queue->kept_first = index;
+    else
+        queue->kept[queue->kept_last].next = index;
+    queue->kept_last = index;
+    queue->kept_count++;
+    vyre_ticket_map_put(&queue->kept_index, completion->ticket, index);
+}
+
+/* Takes a kept completion out of the list; its ticket is out of the index already. */
+static void unkeep(vyre_queue *queue, uint32_t index, vyre_completion *out)
+{
+    struct vyre_kept *kept = &queue->kept[index];
+    *out = kept->completion;
+    if (kept->previous == DEV_NONE)
+        queue->kept_first = kept->next;
+    else
+        queue->kept[kept->previous].next = kept->next;
+    if (kept->next == DEV_NONE)
+        queue->kept_last = kept->previous;
+    else
+        queue->kept[kept->next].previous = kept->previous;
+    kept->next = queue->kept_free;
+    queue->kept_free = index;
+    queue->kept_count--;
+}
+
+static int device_gone(const vyre_queue *queue)
+{
+    /* A6 pairs with R6 in worker.h: every entry and final head was written before. */
+    return dev_load_acquire(&queue->runtime->device->page->state, DEV_SYSTEM) == DEV_GONE;
+}
+
+/* The device is gone: whatever it did not take is lost, and is kept here as such. */
+static void count_lost(vyre_queue *queue)
+{
+    if (!device_gone(queue) || next_entry(queue)) return;
+    uint64_t submitted = __atomic_load_n(&queue->submitted, __ATOMIC_ACQUIRE);
+    if (!queue->lost_known) {
+        uint32_t lost = (uint32_t)submitted - dev_load_relaxed(&queue->page->final_head);
+        queue->lost_next = submitted - lost;
+        queue->lost_known = 1;
+    }
+    for (; queue->lost_next != submitted; queue->lost_next++) {
+        vyre_completion completion = {.ticket = queue->lost_next, .outcome = VYRE_LOST};
+        completion.flags = take_mark(queue, completion.ticket);
+        arrive(queue, completion.ticket);
+        keep(queue, &completion);
+    }
+}
+
+/* The caller has received n completions: their places in the rings are free again. */
+static void received(vyre_queue *queue, size_t n)
+{
+    __atomic_store_n(&queue->reaped, queue->reaped + n, __ATOMIC_RELEASE); /* R3 pairs with A3 */
+}
+
+static size_t reap(vyre_queue *queue, vyre_completion *out, size_t max)
+{
+    size_t count = 0;
+    while (queue->kept_count != 0 && count < max) {
+        uint32_t index = queue->kept_first;
+        vyre_ticket_map_take(&queue->kept_index, queue->kept[index].completion.ticket);
+        unkeep(queue, index, &out[count++]);
+    }
+    while (count < max && take_entry(queue, &out[count]))
+        count++;
+    if (count != 0) received(queue, count);
+    return count;
+}
+
+int vyre_queue_ready(const vyre_queue *queue)
+{
+    return next_entry(queue) != NULL || device_gone(queue);
+}
+
+/* Sleeps until the device says that something has changed. */
+static void block(vyre_queue *queue, uint64_t until_ns)
+{
+    struct dev_queue_page *page = queue->page;
+    uint32_t seen = dev_load_acquire(&page->event, DEV_SYSTEM);
+    dev_store_relaxed(&page->waiter, 1);
+    dev_fence_full(); /* F4, pairs with F3 in complete.h */
+    if (!vyre_queue_ready(queue)) {
+        uint64_t now = vyre_clock_ns();
+        if (now < until_ns)
+            vyre_futex_wait(&page->event, seen, until_ns == UINT64_MAX ? until_ns : until_ns - now);
+    }
+    dev_store_relaxed(&page->waiter, 0);
+}
+
+/* Looks until there is something, or the clock shows until_ns. */
+static int spin(const vyre_queue *queue, uint64_t until_ns)
+{
+    for (;;) {
+        for (uint32_t i = 0; i < 256; i++) {
+            if (vyre_queue_ready(queue)) return 1;
+            dev_pause();
+        }
+        if (vyre_clock_ns() >= until_ns) return 0;
+    }
+}
+
+void vyre_queue_pause(vyre_queue *queue, uint64_t until_ns)
+{
+    if (queue->wait_mode == VYRE_WAIT_SPIN) {
+        spin(queue, until_ns);
+        return;
+    }
+    if (queue->wait_mode == VYRE_WAIT_ADAPTIVE) {
+        uint64_t limit = vyre_clock_after(vyre_clock_ns(), ADAPTIVE_SPIN_NS);
+        if (spin(queue, limit < until_ns ? limit : until_ns)) return;
+    }
+    block(queue, until_ns);
+}
+
+/* Waits for news. Not 0: the time is up. */
+static int wait_for_news(vyre_queue *queue, uint64_t until_ns)
+{
+    if (vyre_queue_ready(queue)) {
+        count_lost(queue);
+        return 0;
+    }
+    if (until_ns != UINT64_MAX && vyre_clock_ns() >= until_ns) return 1;
+    vyre_queue_pause(queue, until_ns);
+    count_lost(queue);
+    return 0;
+}
+
+static uint64_t until(uint64_t timeout_ns)
+{
+    return timeout_ns == VYRE_FOREVER ? UINT64_MAX : vyre_clock_after(vyre_clock_ns(), timeout_ns);
+}
+
+static vyre_status not_found(uint64_t ticket, vyre_error *err)
+{
+    vyre_fail(
+        err, VYRE_E_NOT_FOUND,
+        "ticket %llu was never submitted to this queue, or its completion was received before",
+        (unsigned long long)ticket);
+    vyre_fail_fix(err, "wait for each ticket that vyre_queue_submit gave, once");
+    return VYRE_E_NOT_FOUND;
+}
+
+/* Takes ring entries until the one with this ticket; keeps the others. */
+static int take_ticket(vyre_queue *queue, uint64_t ticket, vyre_completion *out)
+{
+    vyre_completion completion;
+    while (take_entry(queue, &completion)) {
+        if (completion.ticket == ticket) {
+            *out = completion;
+            return 1;
+        }
+        keep(queue, &completion);
+    }
+    return 0;
+}
+
+vyre_status vyre_wait(vyre_queue *queue, uint64_t ticket, uint64_t timeout_ns,
+                      vyre_completion *completion, vyre_error *err)
+{
+    if (!queue) return vyre_fail(err, VYRE_E_NULL, "queue is null");
+    if (!completion) return vyre_fail(err, VYRE_E_NULL, "completion is null");
+    uint64_t submitted = __atomic_load_n(&queue->submitted, __ATOMIC_ACQUIRE);
+    if (ticket - queue->first_ticket >= submitted - queue->first_ticket)
+        return not_found(ticket, err);
+    uint64_t until_ns = timeout_ns == VYRE_FOREVER ? UINT64_MAX : 0;
+    for (;;) {
+        uint32_t index = vyre_ticket_map_take(&queue->kept_index, ticket);
+        if (index != VYRE_TICKET_NONE) {
+            unkeep(queue, index, completion);
+            break;
+        }
+        if (take_ticket(queue, ticket, completion)) break;
+        if (!pending(queue, ticket)) return not_found(ticket, err);
+        if (until_ns == 0) until_ns = until(timeout_ns);
+        if (wait_for_news(queue, until_ns))
+            return vyre_fail(err, VYRE_E_TIMEOUT, "ticket %llu has not ended after %llu ns",
+                             (unsigned long long)ticket, (unsigned long long)timeout_ns);
+    }
+    received(queue, 1);
+    return VYRE_OK;
+}
+
+vyre_status vyre_queue_reap(vyre_queue *queue, vyre_completion *completions, size_t max,
+                            size_t *count, vyre_error *err)
+{
+    if (!queue) return vyre_fail(err, VYRE_E_NULL, "queue is null");
+    if (!completions && max != 0) return vyre_fail(err, VYRE_E_NULL, "completions is null");
+    if (!count) return vyre_fail(err, VYRE_E_NULL, "count is null");
+    size_t n = reap(queue, completions, max);
+    if (n < max && device_gone(queue)) {
+        count_lost(queue);
+        n += reap(queue, completions + n, max - n);
+    }
+    *count = n;
+    return VYRE_OK;
+}
+
+vyre_status vyre_queue_reap_wait(vyre_queue *queue, vyre_completion *completions, size_t min,
+                                 size_t max, uint64_t timeout_ns, size_t *count, vyre_error *err)
+{
+    if (!queue) return vyre_fail(err, VYRE_E_NULL, "queue is null");
+    if (!completions && max != 0) return vyre_fail(err, VYRE_E_NULL, "completions is null");
+    if (!count) return vyre_fail(err, VYRE_E_NULL, "count is null");
+    if (min > max) return vyre_fail(err, VYRE_E_RANGE, "min is %zu, above max %zu", min, max);
+    uint64_t until_ns = until(timeout_ns);
+    size_t n = reap(queue, completions, max);
+    while (n < min && __atomic_load_n(&queue->submitted, __ATOMIC_ACQUIRE) != queue->reaped) {
+        if (wait_for_news(queue, until_ns)) {
+            *count = n;
+            return vyre_fail(err, VYRE_E_TIMEOUT, "%zu of %zu completions after %llu ns", n, min,
+                             (unsigned long long)timeout_ns);
+        }
+        n += reap(queue, completions + n, max - n);
+    }
+    *count = n;
+    return VYRE_OK;
+}
+
+uint32_t vyre_queue_outstanding(const vyre_queue *queue)
+{
+    if (!queue) return 0;
+    uint64_t reaped = __atomic_load_n(&queue->reaped, __ATOMIC_ACQUIRE);
+    return (uint32_t)(__atomic_load_n(&queue->submitted, __ATOMIC_ACQUIRE) - reaped);
+}
+
+vyre_status vyre_queue_set_wait_mode(vyre_queue *queue, uint32_t wait_mode, vyre_error *err)
+{
+    if (!queue) return vyre_fail(err, VYRE_E_NULL, "queue is null");
+    if (wait_mode > VYRE_WAIT_BLOCK)
+        return vyre_fail(err, VYRE_E_RANGE, "wait_mode is %u; 0 spins, 1 adapts, 2 blocks",
+                         wait_mode);
+    queue->wait_mode = wait_mode;
+    return VYRE_OK;
+}

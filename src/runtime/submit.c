@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * The submitting side of a queue: stores to memory, one full fence, and a wake call only if the
+ * device sleeps.
+ *
+ * A place of the ring is free whenever fewer than `slots` tickets are outstanding: the device takes
+ * slots in order, so as long as the slot that was there has not been taken, none after it has
+ * either, and all `slots` are outstanding.
+ */
+#include "base/clock.h"
+#include "device/system.h"
+#include "runtime/internal.h"
+#include "wire/seal.h"
+
+vyre_slot *vyre_queue_slot(vyre_queue *queue)
+{
+    if (queue->got - queue->reaped_seen >= queue->slots) {
+        queue->reaped_seen =
+            __atomic_load_n(&queue->reaped, __ATOMIC_ACQUIRE); /* A3 pairs with R3 */
+        if (queue->got - queue->reaped_seen >= queue->slots) return NULL;
+    }
+    vyre_slot *slot = &queue->submission[(uint32_t)queue->got & queue->mask];
+    queue->got++;
+    /* A slot that nobody prepares shall fault, not run again what was there before. */
+    __atomic_store_n(&slot->word[VYRE_SLOT_STATUS], VYRE_SLOT_EMPTY, __ATOMIC_RELAXED);
+    return slot;
+}
+
+static void seal(vyre_queue *queue)
+{
+    for (uint64_t ticket = queue->submitted; ticket != queue->got; ticket++) {
+        vyre_slot *slot = &queue->submission[(uint32_t)ticket & queue->mask];
+        slot->word[VYRE_SLOT_TENANT] =
+            vyre_seal(slot->word, (uint32_t)(ticket >> queue->log2_slots) + 1);
+    }
+}
+
+/* Turns the deadlines of the slots to be published into points of the clock, in their parameter
+ * blocks. */
+static void set_deadlines(vyre_queue *queue)
+{
+    uint64_t now = vyre_clock_ns();
+    for (uint64_t ticket = queue->submitted; ticket != queue->got; ticket++) {
+        struct dev_params *params = &queue->params[(uint32_t)ticket & queue->mask];
+        uint64_t after = params->ticket == ticket ? params->deadline_ns : queue->deadline_ns;
+        __atomic_store_n(&params->deadline_ns, after ? vyre_clock_after(now, after) : 0,
+                         __ATOMIC_RELAXED);
+        __atomic_store_n(&params->ticket, ticket, __ATOMIC_RELAXED);
+    }
+    queue->overrides = 0;
+    __atomic_store_n(&queue->page->params_tail, (uint32_t)queue->got, __ATOMIC_RELAXED);
+}
+
+vyre_status vyre_queue_submit(vyre_queue *queue, uint64_t *ticket, vyre_error *err)
+{
+    if (!queue) return vyre_fail(err, VYRE_E_NULL, "queue is null");
+    const struct dev_page *device = queue->runtime->device->page;
+    if (__atomic_load_n(&device->state, __ATOMIC_RELAXED) != DEV_RUNNING) {
+        queue->got = queue->submitted;
+        queue->overrides = 0;
+        return vyre_fail(err, VYRE_E_STOPPED,
+                         "the runtime has been stopped; nothing was submitted");
+    }
+    uint64_t first = queue->submitted;
+    if (queue->got != first) {
+        if (queue->deadline_ns != 0 || queue->overrides != 0) set_deadlines(queue);
+        if (queue->sealed) seal(queue);
+        __atomic_store_n(&queue->submitted, queue->got, __ATOMIC_RELEASE);
+        dev_store_release(&queue->page->doorbell, (uint32_t)queue->got, DEV_SYSTEM); /* R1 */
+        dev_fence_full(); /* F1, pairs with F2 in worker.h: the device sees the doorbell or we see
+                             that it sleeps */
+        if (dev_load_relaxed(&device->poller) == 0 && dev_load_relaxed(&device->sleepers) != 0)
+            queue->runtime->backend->wake(queue->runtime->device);
+    }
+    if (ticket) *ticket = first;
+    return VYRE_OK;
+}
+
+/* The ticket of a slot that was got and not submitted, or an error. */
+static vyre_status pending_ticket(const vyre_queue *queue, const vyre_slot *slot, uint64_t *ticket,
+                                  vyre_error *err)
+{
+    if (!queue) return vyre_fail(err, VYRE_E_NULL, "queue is null");
+    if (!slot) return vyre_fail(err, VYRE_E_NULL, "slot is null");
+    uintptr_t distance = (uintptr_t)slot - (uintptr_t)queue->submission;
+    uint32_t pending = (uint32_t)(queue->got - queue->submitted);
+    uint32_t ahead = (uint32_t)(distance / sizeof *slot) - (uint32_t)queue->submitted;
+    if (distance % sizeof *slot != 0 || distance / sizeof *slot >= queue->slots ||
+        (ahead & queue->mask) >= pending)
+        return vyre_fail(err, VYRE_E_RANGE,
+                         "the slot was not got from this queue, or is submitted already");
+    *ticket = queue->submitted + (ahead & queue->mask);
+    return VYRE_OK;
+}
+
+vyre_status vyre_slot_deadline(vyre_queue *queue, vyre_slot *slot, uint64_t deadline_ns,
+                               vyre_error *err)
+{
+    uint64_t ticket = 0;
+    vyre_status status = pending_ticket(queue, slot, &ticket, err);
+    if (status) return status;
+    struct dev_params *params = &queue->params[(uint32_t)ticket & queue->mask];
+    __atomic_store_n(&params->ticket, ticket, __ATOMIC_RELAXED);
+    __atomic_store_n(&params->deadline_ns, deadline_ns, __ATOMIC_RELAXED);
+    queue->overrides++;
+    return VYRE_OK;
+}
+
+vyre_status vyre_slot_repeatable(vyre_queue *queue, vyre_slot *slot, vyre_error *err)
+{
+    uint64_t ticket = 0;
+    vyre_status status = pending_ticket(queue, slot, &ticket, err);
+    if (status) return status;
+    pthread_mutex_lock(&queue->mark_lock);
+    if (!queue->marks.tickets)
+        status = vyre_ticket_map_init(&queue->marks, &queue->runtime->memory, queue->slots, err);
+    if (status) {
+        pthread_mutex_unlock(&queue->mark_lock);
+        return status;
+    }
+    if (vyre_ticket_map_take(&queue->marks, ticket) == VYRE_TICKET_NONE)
+        __atomic_fetch_add(&queue->marked, 1, __ATOMIC_RELAXED);
+    vyre_ticket_map_put(&queue->marks, ticket, 1);
+    pthread_mutex_unlock(&queue->mark_lock);
+    return VYRE_OK;
+}
+
+vyre_status vyre_cancel(vyre_queue *queue, uint64_t ticket, vyre_error *err)
+{
+    if (!queue) return vyre_fail(err, VYRE_E_NULL, "queue is null");
+    uint32_t args[VYRE_SLOT_ARGS] = {queue->number, (uint32_t)ticket, (uint32_t)(ticket >> 32)};
+    uint32_t found;
+    vyre_status status = vyre_system_call(queue->runtime, DEV_SYS_CANCEL, args, &found, err);
+    if (status) return status;
+    if (!found)
+        return vyre_fail(err, VYRE_E_NOT_FOUND, "ticket %llu has ended or was never submitted",
+                         (unsigned long long)ticket);
+    return VYRE_OK;
+}

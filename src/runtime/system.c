@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * Queue 0 from the host's side. Any thread may have a request under way; requests are submitted
+ * under the lock, and one of the waiting threads at a time reaps for all of them, without the lock.
+ */
+#include "runtime/internal.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "device/system.h"
+
+#define SYSTEM_SLOTS 256u
+#define HELP_PERIOD_NS                                                                             \
+    1000000u /* how often a waiting caller looks whether all workers are busy                      \
+              */
+#define DROP_PATIENCE_NS                                                                           \
+    50000u /* most buffers are unused when they are freed: the answer comes at once */
+
+int vyre_runtime_stopped(const vyre *runtime)
+{
+    return __atomic_load_n(&runtime->device->page->state, __ATOMIC_ACQUIRE) != DEV_RUNNING;
+}
+
+vyre_status vyre_system_init(vyre *runtime, vyre_error *err)
+{
+    vyre_queue_options options = VYRE_QUEUE_OPTIONS_INIT;
+    options.slots = SYSTEM_SLOTS;
+    options.wait_mode = VYRE_WAIT_ADAPTIVE;
+    vyre_status status = vyre_queue_make(runtime, &options, 0, &runtime->system.queue, err);
+    if (status) return status;
+    pthread_mutex_init(&runtime->system.lock, NULL);
+    pthread_cond_init(&runtime->system.answered, NULL);
+    runtime->queue_numbers[0] = 1;
+    /* The device cannot be told of queue 0 through queue 0: it is opened while no worker runs yet.
+     */
+    uint64_t address = (uint64_t)(uintptr_t)&runtime->system.queue->setup;
+    uint32_t args[3] = {0, (uint32_t)address, (uint32_t)(address >> 32)};
+    dev_sys_queue_open(runtime->device, args);
+    return VYRE_OK;
+}
+
+void vyre_system_destroy(vyre *runtime)
+{
+    vyre_queue_free(runtime->system.queue);
+    pthread_cond_destroy(&runtime->system.answered);
+    pthread_mutex_destroy(&runtime->system.lock);
+}
+
+/* Marks the request that a completion answers, and lets go of what it was for. (system.lock) */
+static void answer(vyre *runtime, const vyre_completion *completion)
+{
+    struct vyre_request **link = &runtime->system.requests;
+    while (*link && !((*link)->posted && (*link)->ticket == completion->ticket))
+        link = &(*link)->next;
+    struct vyre_request *request = *link;
+    if (!request) return;
+    *link = request->next;
+    request->done = 1;
+    request->lost = completion->outcome != VYRE_DONE;
+    request->result = completion->result[0];
+    if (request->buffer && !request->lost) vyre_buffer_release(request->buffer);
+}
+
+static void reap_answers(vyre *runtime)
+{
+    vyre_completion completions[16];
+    size_t count = 0;
+    do {
+        vyre_queue_reap(runtime->system.queue, completions, 16, &count, NULL);
+        for (size_t i = 0; i < count; i++)
+            answer(runtime, &completions[i]);
+    } while (count == 16);
+}
+
+/* Submits a request if the ring has room. (system.lock) */
+static int post(vyre *runtime, struct vyre_request *request, uint32_t opcode, const uint32_t *args)
+{
+    vyre_slot *slot = vyre_queue_slot(runtime->system.queue);
+    if (!slot) return 0;
+    memset(slot->word, 0, sizeof slot->word);
+    slot->word[VYRE_SLOT_STATUS] = VYRE_SLOT_PUBLISHED;
+    slot->word[VYRE_SLOT_OPCODE] = opcode;
+    memcpy(&slot->word[VYRE_SLOT_ARG0], args, VYRE_SLOT_ARGS * sizeof(uint32_t));
+    if (vyre_queue_submit(runtime->system.queue, &request->ticket, NULL) != VYRE_OK) return 0;
+    request->posted = 1;
+    return 1;
+}
+
+/* Submits drops that found the ring full before. (system.lock) */
+static void post_waiting(vyre *runtime)
+{
+    for (struct vyre_request *r = runtime->system.requests; r; r = r->next) {
+        uint32_t args[VYRE_SLOT_ARGS] = {r->buffer ? r->buffer->handle : 0};
+        if (!r->posted && !post(runtime, r, DEV_SYS_DROP, args)) return;
+    }
+}
+
+/*
+ * One turn of waiting for answers: until the thread that reaps has looked, or as that thread, for a
+ * while. What was answered is marked or gone afterwards; the caller looks again. Called and left
+ * with the lock held.
+ */
+static void await_answers(vyre *runtime)
+{
+    struct vyre_system *system = &runtime->system;
+    if (system->reaping) {
+        pthread_cond_wait(&system->answered, &system->lock);
+        return;
+    }
+    system->reaping = 1;
+    pthread_mutex_unlock(&system->lock);
+    runtime->backend->help(runtime->device);
+    vyre_queue_pause(system->queue, vyre_clock_after(vyre_clock_ns(), HELP_PERIOD_NS));
+    pthread_mutex_lock(&system->lock);
+    system->reaping = 0;
+    reap_answers(runtime);
+    pthread_cond_broadcast(&system->answered);
+}
+
+static void enlist(struct vyre_system *system, struct vyre_request *request)
+{
+    request->next = system->requests;
+    system->requests = request;
+}
+
+static void delist(struct vyre_system *system, struct vyre_request *request)
+{
+    struct vyre_request **link = &system->requests;
+    while (*link && *link != request)
+        link = &(*link)->next;
+    if (*link) *link = request->next;
+}
+
+vyre_status vyre_system_call(vyre *runtime, uint32_t opcode, const uint32_t args[VYRE_SLOT_ARGS],
+                             uint32_t *result, vyre_error *err)
+{
+    struct vyre_system *system = &runtime->system;
+    struct vyre_request request = {0};
+    pthread_mutex_lock(&system->lock);
+    if (!system->reaping) reap_answers(runtime);
+    post_waiting(runtime);
+    /* While the ring is full of drops that wait, one of them has to end first. */
+    while (!vyre_runtime_stopped(runtime) && !post(runtime, &request, opcode, args))
+        await_answers(runtime);
+    if (request.posted) {
+        enlist(system, &request);
+        while (!request.done)
+            await_answers(runtime);
+    }
+    delist(system, &request);
+    pthread_mutex_unlock(&system->lock);
+    if (!request.posted || request.lost)
+        return vyre_fail(err, VYRE_E_STOPPED, "the runtime has been stopped");
+    *result = request.result;
+    return VYRE_OK;
+}
+
+void vyre_system_collect(vyre *runtime)
+{
+    pthread_mutex_lock(&runtime->system.lock);
+    if (!runtime->system.reaping) reap_answers(runtime);
+    post_waiting(runtime);
+    pthread_mutex_unlock(&runtime->system.lock);
+}
+
+/* Waits until the device has taken the slot: from then on no later slot finds what it drops. */
+static void await_taken(vyre *runtime, uint64_t ticket)
+{
+    const vyre_queue *queue = runtime->system.queue;
+    for (;;) {
+        uint32_t taken = dev_load_acquire(&queue->page->taken, DEV_SYSTEM); /* A9 pairs with R9 */
+        if ((int32_t)(taken - (uint32_t)ticket) > 0 || vyre_runtime_stopped(runtime)) return;
+        runtime->backend->help(runtime->device);
+        dev_yield();
+    }
+}
+
+/* Whether the answer to a ticket is still to come. (system.lock) */
+static int outstanding(const struct vyre_system *system, uint64_t ticket)
+{
+    for (const struct vyre_request *r = system->requests; r; r = r->next)
+        if (r->posted && r->ticket == ticket) return 1;
+    return 0;
+}
+
+void vyre_system_drop_buffer(vyre *runtime, vyre_buffer *buffer)
+{
+    struct vyre_system *system = &runtime->system;
+    struct vyre_request *request = &buffer->drop;
+    uint32_t args[VYRE_SLOT_ARGS] = {buffer->handle};
+    pthread_mutex_lock(&system->lock);
+    request->buffer = buffer;
+    int posted = post(runtime, request, DEV_SYS_DROP, args);
+    uint64_t ticket = request->ticket;
+    enlist(system, request);
+    pthread_mutex_unlock(&system->lock);
+    if (!posted) return; /* the ring is full of drops: this one follows when there is room */
+    await_taken(runtime, ticket);
+    /* Most buffers are unused by now, and the answer is there or comes at once. */
+    uint64_t until_ns = vyre_clock_after(vyre_clock_ns(), DROP_PATIENCE_NS);
+    do {
+        runtime->backend->help(runtime->device);
+        pthread_mutex_lock(&system->lock);
+        if (!system->reaping) reap_answers(runtime);
+        int waiting = outstanding(system, ticket);
+        pthread_mutex_unlock(&system->lock);
+        if (!waiting) return;
+    } while (vyre_clock_ns() < until_ns);
+}

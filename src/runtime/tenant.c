@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * What a tenant sees: observable words, debug log, and the wire format's images. All by loads from
+ * the device's memory, word by word; nothing is locked and nothing is written.
+ */
+#include <string.h>
+
+#include "device/debuglog.h"
+#include "runtime/internal.h"
+
+static vyre_status check_tenant(const vyre *runtime, uint32_t tenant, vyre_error *err)
+{
+    if (!runtime) return vyre_fail(err, VYRE_E_NULL, "runtime is null");
+    if (tenant >= runtime->device->max_tenants)
+        return vyre_fail(err, VYRE_E_RANGE, "tenant is %u; this runtime has tenants 0 to %u",
+                         tenant, runtime->device->max_tenants - 1);
+    return VYRE_OK;
+}
+
+static const uint32_t *observables_of(const vyre *runtime, uint32_t tenant)
+{
+    const struct dev_runtime *device = runtime->device;
+    return device->observables + (size_t)tenant * device->observable_words;
+}
+
+vyre_status vyre_tenant_observables(vyre *runtime, uint32_t tenant, uint32_t first, uint32_t count,
+                                    uint32_t *words, vyre_error *err)
+{
+    vyre_status status = check_tenant(runtime, tenant, err);
+    if (status) return status;
+    if (!words && count != 0) return vyre_fail(err, VYRE_E_NULL, "words is null");
+    uint32_t size = runtime->device->observable_words;
+    if (first > size || count > size - first)
+        return vyre_fail_at(err, VYRE_E_RANGE, VYRE_PLACE_WORD, first,
+                            "%u words from %u on, but a tenant has %u observable words", count,
+                            first, size);
+    const uint32_t *from = observables_of(runtime, tenant) + first;
+    for (uint32_t i = 0; i < count; i++)
+        words[i] = dev_load_acquire(&from[i], DEV_SYSTEM);
+    return VYRE_OK;
+}
+
+vyre_status vyre_tenant_log(vyre *runtime, uint32_t tenant, uint64_t *cursor,
+                            vyre_log_record *records, size_t max, size_t *count, uint64_t *lost,
+                            vyre_error *err)
+{
+    vyre_status status = check_tenant(runtime, tenant, err);
+    if (status) return status;
+    if (!cursor || !count) return vyre_fail(err, VYRE_E_NULL, "cursor or count is null");
+    if (!records && max != 0) return vyre_fail(err, VYRE_E_NULL, "records is null");
+    const struct dev_log *log = &runtime->device->logs[tenant];
+    uint64_t written = __atomic_load_n(&log->count, __ATOMIC_ACQUIRE);
+    if (*cursor > written)
+        return vyre_fail(err, VYRE_E_RANGE,
+                         "the cursor is %llu, but only %llu records were written",
+                         (unsigned long long)*cursor, (unsigned long long)written);
+    uint64_t at = *cursor, skipped = 0;
+    size_t n = 0;
+    while (at < written && n < max) {
+        uint32_t word[4];
+        if (!dev_log_read(log, at, word)) {
+            /* Overwritten: go on with the oldest that can still be there. */
+            written = __atomic_load_n(&log->count, __ATOMIC_ACQUIRE);
+            uint64_t oldest = written > DEV_LOG_RECORDS ? written - DEV_LOG_RECORDS : 0;
+            uint64_t to = oldest > at ? oldest : at + 1;
+            skipped += to - at;
+            at = to;
+            continue;
+        }
+        records[n++] = (vyre_log_record){word[0], word[1], word[2], word[3]};
+        at++;
+    }
+    *cursor = at;
+    *count = n;
+    if (lost) *lost = skipped;
+    return VYRE_OK;
+}
+
+static void put_word(unsigned char *bytes, size_t index, uint32_t word)
+{
+    for (int i = 0; i < 4; i++)
+        bytes[index * 4 + (size_t)i] = (unsigned char)(word >> 8 * i);
+}
+
+static vyre_status check_image(const vyre *runtime, uint32_t tenant, const void *bytes, size_t size,
+                               size_t want, size_t *needed, vyre_error *err)
+{
+    (void)runtime;
+    (void)tenant;
+    if (needed) *needed = want;
+    if (size < want)
+        return vyre_fail(err, VYRE_E_TOO_SMALL, "the image has %zu bytes, the storage %zu", want,
+                         size);
+    if (!bytes) return vyre_fail(err, VYRE_E_NULL, "bytes is null");
+    return VYRE_OK;
+}
+
+vyre_status vyre_image_control(vyre *runtime, uint32_t tenant, void *bytes, size_t size,
+                               size_t *needed, vyre_error *err)
+{
+    vyre_status status = check_tenant(runtime, tenant, err);
+    if (status) return status;
+    const struct dev_runtime *device = runtime->device;
+    size_t want = ((size_t)VYRE_CONTROL_WORDS + device->observable_words) * 4;
+    status = check_image(runtime, tenant, bytes, size, want, needed, err);
+    if (status) return status;
+    for (uint32_t i = 0; i < VYRE_CONTROL_WORDS; i++)
+        put_word(bytes, i, dev_load_acquire(&device->control[i], DEV_SYSTEM));
+    const uint32_t *observables = observables_of(runtime, tenant);
+    for (uint32_t i = 0; i < device->observable_words; i++)
+        put_word(bytes, VYRE_CONTROL_WORDS + i, dev_load_acquire(&observables[i], DEV_SYSTEM));
+    return VYRE_OK;
+}
+
+vyre_status vyre_image_ring(vyre *runtime, uint32_t tenant, void *bytes, size_t size,
+                            size_t *needed, vyre_error *err)
+{
+    vyre_status status = check_tenant(runtime, tenant, err);
+    if (status) return status;
+    const struct dev_runtime *device = runtime->device;
+    size_t want = (size_t)device->inflight_slots * VYRE_SLOT_BYTES;
+    status = check_image(runtime, tenant, bytes, size, want, needed, err);
+    if (status) return status;
+    memset(bytes, 0, want);
+    for (uint32_t i = 0; i < device->inflight_slots; i++) {
+        const struct dev_inflight *entry = &device->inflight[i];
+        uint32_t state = dev_load_acquire(&entry->slot[VYRE_SLOT_STATUS], DEV_SYSTEM);
+        /* System operations wait there too; they are nobody's. */
+        if (state == VYRE_SLOT_EMPTY || dev_load_relaxed(&entry->queue) == 0) continue;
+        if (dev_load_relaxed(&entry->slot[VYRE_SLOT_TENANT]) != tenant) continue;
+        for (uint32_t w = 0; w < VYRE_SLOT_WORDS; w++)
+            put_word(bytes, (size_t)i * VYRE_SLOT_WORDS + w,
+                     w == 0 ? state : dev_load_relaxed(&entry->slot[w]));
+    }
+    return VYRE_OK;
+}
+
+vyre_status vyre_image_debug_log(vyre *runtime, uint32_t tenant, void *bytes, size_t size,
+                                 size_t *needed, vyre_error *err)
+{
+    vyre_status status = check_tenant(runtime, tenant, err);
+    if (status) return status;
+    size_t want = (1 + 4 * (size_t)DEV_LOG_RECORDS) * 4;
+    status = check_image(runtime, tenant, bytes, size, want, needed, err);
+    if (status) return status;
+    const struct dev_log *log = &runtime->device->logs[tenant];
+    uint64_t written = __atomic_load_n(&log->count, __ATOMIC_ACQUIRE);
+    uint64_t cursor = written > DEV_LOG_RECORDS ? written - DEV_LOG_RECORDS : 0;
+    vyre_log_record records[DEV_LOG_RECORDS];
+    size_t count = 0;
+    status = vyre_tenant_log(runtime, tenant, &cursor, records, DEV_LOG_RECORDS, &count, NULL, err);
+    if (status) return status;
+    memset(bytes, 0, want);
+    put_word(bytes, 0, (uint32_t)(4 * count));
+    for (size_t i = 0; i < count; i++) {
+        put_word(bytes, 1 + 4 * i, records[i].format);
+        put_word(bytes, 2 + 4 * i, records[i].a);
+        put_word(bytes, 3 + 4 * i, records[i].b);
+        put_word(bytes, 4 + 4 * i, records[i].slot);
+    }
+    return VYRE_OK;
+}
