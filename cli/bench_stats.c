@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * The figures of `vyre bench dispatch`: what the rounds of a line come to, and how it stands
+ * against its peers and targets in bench_lines.def. A line is one median, best and worst round; a
+ * ratio is one of medians of the same run. Called by the steps, which add values, and by the
+ * report.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+
+enum sense { RATIO_LEAST, RATIO_MOST, RATIO_SHOWN, VALUE_BELOW };
+enum better { HIGHER, LOWER };
+
+struct line_row {
+    const char *name;
+    const char *unit;
+    enum better better;
+};
+
+struct bound_row {
+    uint32_t line;
+    uint32_t peer; /* BENCH_NONE: the value itself is held against the bound */
+    enum sense sense;
+    double bound;
+};
+
+static const struct line_row lines[BENCH_LINES] = {
+#define BENCH_LINE(id, name, unit, better, step) {name, unit, better},
+#include "bench_lines.def"
+};
+
+static const struct bound_row bounds[] = {
+#define BENCH_BOUND(line, peer, sense, bound) {BENCH_##line, BENCH_##peer, sense, bound},
+#include "bench_lines.def"
+};
+
+#define BOUND_COUNT (sizeof bounds / sizeof bounds[0])
+
+const char *bench_line_name(uint32_t line)
+{
+    return lines[line].name;
+}
+
+const char *bench_line_unit(uint32_t line)
+{
+    return lines[line].unit;
+}
+
+void bench_add(struct bench *bench, enum bench_line line, double value)
+{
+    struct bench_series *series = &bench->series[line];
+    if (series->count < BENCH_MAX_ROUNDS) series->value[series->count++] = value;
+}
+
+static int compare_samples(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+void bench_add_percentiles(struct bench *bench, const struct bench_percentiles *to,
+                           uint32_t *samples, size_t count)
+{
+    const uint32_t line[5] = {to->p50, to->p90, to->p99, to->p999, to->max};
+    const double part[5] = {0.5, 0.9, 0.99, 0.999, 1};
+    if (count == 0) return;
+    qsort(samples, count, sizeof samples[0], compare_samples);
+    for (int i = 0; i < 5; i++) {
+        if (line[i] == BENCH_NONE) continue;
+        size_t at = (size_t)(part[i] * (double)count);
+        bench_add(bench, line[i], samples[at < count ? at : count - 1] / to->unit_ns);
+    }
+}
+
+static int compare_values(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts the values; NAN where there are none. */
+static double median(double *values, uint32_t count)
+{
+    if (count == 0) return NAN;
+    qsort(values, count, sizeof values[0], compare_values);
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+struct bench_summary bench_summarise(const struct bench *bench, uint32_t line)
+{
+    const struct bench_series *series = &bench->series[line];
+    struct bench_summary summary = {NAN, NAN, NAN};
+    double sorted[BENCH_MAX_ROUNDS];
+    uint32_t n = series->count;
+    if (n == 0) return summary;
+    memcpy(sorted, series->value, n * sizeof sorted[0]);
+    summary.median = median(sorted, n);
+    summary.best = lines[line].better == HIGHER ? sorted[n - 1] : sorted[0];
+    summary.worst = lines[line].better == HIGHER ? sorted[0] : sorted[n - 1];
+    return summary;
+}
+
+static double ratio(const struct bench *bench, uint32_t line, uint32_t peer)
+{
+    const struct bench_series *ours = &bench->series[line];
+    const struct bench_series *theirs = &bench->series[peer];
+    double ratios[BENCH_MAX_ROUNDS];
+    uint32_t n = ours->count < theirs->count ? ours->count : theirs->count;
+    for (uint32_t i = 0; i < n; i++)
+        ratios[i] = ours->value[i] / theirs->value[i];
+    return median(ratios, n);
+}
+
+int bench_next_bound(uint32_t line, uint32_t *bound)
+{
+    for (; *bound < BOUND_COUNT; ++*bound)
+        if (bounds[*bound].line == line) return 1;
+    return 0;
+}
+
+uint32_t bench_bound_peer(uint32_t bound)
+{
+    return bounds[bound].peer;
+}
+
+struct bench_verdict bench_judge(const struct bench *bench, uint32_t bound)
+{
+    static const char *const signs[] = {">=", "<=", NULL, "<"};
+    const struct bound_row *row = &bounds[bound];
+    struct bench_verdict verdict = {NULL, NAN, signs[row->sense], row->bound, 0, 0};
+    double value = bench_summarise(bench, row->line).median;
+    double judged = value;
+    if (row->peer != BENCH_NONE) {
+        verdict.peer = lines[row->peer].name;
+        verdict.ratio = ratio(bench, row->line, row->peer);
+    }
+    if (row->sense != VALUE_BELOW) judged = verdict.ratio;
+    verdict.judged = verdict.sign != NULL && isfinite(judged);
+    if (row->sense == RATIO_LEAST) verdict.met = judged >= row->bound;
+    if (row->sense == RATIO_MOST) verdict.met = judged <= row->bound;
+    if (row->sense == VALUE_BELOW) verdict.met = judged < row->bound;
+    return verdict;
+}

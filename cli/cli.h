@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * What the files of the command `vyre` share: the parsed command line, the table behind it, and the
+ * ways to print. Everything here is for the command alone; it stands on the public API of libvyre.
+ */
+#ifndef VYRE_CLI_H
+#define VYRE_CLI_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "vyre/vyre.h"
+
+/* Names from options.def. table.h has the rows.
+ * ------------------------------------------------------------------------------------------- */
+
+enum cli_command {
+#define CLI_COMMAND(name, words, handler, summary, about) CLI_COMMAND_##name,
+#include "options.def"
+    CLI_COMMANDS
+};
+
+/** What the process returns; exit codes are documented in the manual page. */
+enum cli_exit {
+#define CLI_EXIT(name, code, text) CLI_EXIT_##name = (code),
+#include "options.def"
+    CLI_EXIT_LAST_ = 255
+};
+
+/** The parsed command line. Fields of options that the command does not take hold their defaults.
+ */
+struct cli_args {
+    uint32_t command;    /**< enum cli_command; CLI_COMMANDS where none was named */
+    char group[64];      /**< then the first words of several commands, such as "bench", or "" */
+    uint32_t backend;    /**< enum vyre_backend */
+    uint32_t workers;    /**< VYRE_DEFAULT where it was not given */
+    uint32_t color;      /**< enum cli_color */
+    int json;            /**< 1: JSON Lines on stdout and nothing else there */
+    int help;            /**< 1: -h was given */
+    int long_help;       /**< 1: --help was given */
+    int version;         /**< 1: --version was given */
+    int quick;           /**< 1: shorter measurements in the tour */
+    double seconds;      /**< for one measurement */
+    const char *only;    /**< NULL: every line */
+    const char *file;    /**< NULL: a generated text */
+    const char *pattern; /**< NULL: the tour's own */
+};
+
+enum cli_color { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER };
+
+/* The subcommands: each returns an exit code. stdout is flushed and checked after they return; one
+ * that takes long also calls cli_flush after each line.
+ * ------------------------------------------------------------------------------------------- */
+
+int vyre_cli_info(const struct cli_args *args);
+int vyre_cli_demo(const struct cli_args *args);
+int vyre_cli_bench_dispatch(const struct cli_args *args);
+
+/* Printing (output.c). stdout is data, stderr is talk.
+ * ------------------------------------------------------------------------------------------- */
+
+/** How a piece of text looks; all of them empty strings where there is no colour. */
+enum cli_tone {
+    CLI_TONE_OFF,   /**< back to plain */
+    CLI_TONE_TITLE, /**< headings */
+    CLI_TONE_QUIET, /**< what may be overlooked */
+    CLI_TONE_GOOD,
+    CLI_TONE_WARN,
+    CLI_TONE_BAD
+};
+
+/** The escape sequence that starts a tone on stdout or stderr; "" where that stream has no colour.
+ */
+const char *cli_tone(FILE *stream, enum cli_tone tone);
+
+/** Writes out what stands in stdout's buffer. 0, or -1 when nobody can read it any more: then the
+ * command may as well end, with any exit code; the right one is found after it returned. */
+int cli_flush(void);
+
+/** Shows one line in place of the last one on stderr, if that is a terminal; NULL takes it away. */
+void cli_progress(const char *line);
+
+/** One complaint in the form that all of them have; `at` and `fix` may be NULL or empty. */
+void cli_complain(const char *message, const char *at, const char *fix);
+
+/** Shows a failed call's error, after what the command was doing ("cannot open a queue"), and
+ * returns the exit code that fits its status. */
+int cli_fail(const char *doing, const vyre_error *err);
+
+/** Writes a number with three digits and a decimal prefix, such as "48.2 M", and returns `text`. */
+const char *cli_format_si(double value, char *text, size_t size);
+
+/** Writes a time such as "1.84 us". */
+const char *cli_format_ns(double ns, char *text, size_t size);
+
+/** Writes a size such as "8.0 MiB". */
+const char *cli_format_bytes(double bytes, char *text, size_t size);
+
+/* JSON Lines (json.c), always to stdout. A record is begin, members, end. Keys are plain ASCII and
+ * written as they are; texts are escaped, and bytes that are not UTF-8 become U+FFFD.
+ * ------------------------------------------------------------------------------------------- */
+
+/** The first record: {"type":"header","schema":1,"command":...,"version":...}. */
+void cli_json_header(const char *command);
+void cli_json_begin(const char *type);
+void cli_json_text(const char *key, const char *value); /**< NULL is written as null */
+void cli_json_count(const char *key, uint64_t value);
+void cli_json_number(const char *key, double value); /**< null where it is not finite */
+void cli_json_flag(const char *key, int value);
+void cli_json_null(const char *key);
+void cli_json_end(void);
+
+#endif

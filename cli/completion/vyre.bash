@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# shellcheck shell=bash
+#
+# Completion of `vyre` for bash. Made from cli/options.def by scripts/gen-cli-docs.
+
+_vyre()
+{
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+    local i word command='' next='' options=''
+
+    # `--name=value` comes in three pieces.
+    if [[ $cur == = ]]; then
+        cur=''
+    elif [[ $prev == = ]]; then
+        prev=${COMP_WORDS[COMP_CWORD - 2]}
+    fi
+
+    case $prev in
+    --backend)
+        mapfile -t COMPREPLY < <(compgen -W "auto cpu cuda" -- "$cur")
+        return
+        ;;
+    --workers)
+        return
+        ;;
+    --file)
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        return
+        ;;
+    --pattern)
+        return
+        ;;
+    --seconds)
+        return
+        ;;
+    --only)
+        return
+        ;;
+    --color)
+        mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$cur")
+        return
+        ;;
+    esac
+
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        word=${COMP_WORDS[i]}
+        case $word in
+        --backend | --workers | --file | --pattern | --seconds | --only | --color)
+            [[ ${COMP_WORDS[i + 1]} == = ]] && ((i++))
+            ((i++))
+            ;;
+        -*) ;;
+        *) command+=${command:+ }$word ;;
+        esac
+    done
+
+    case $command in
+    '') next="info demo bench" options="--color -h --help --version" ;;
+    'info') next="" options="--json --color -h --help --version" ;;
+    'demo') next="" options="--backend --workers --file --pattern --quick --json --color -h --help --version" ;;
+    bench) next="dispatch" options="--color -h --help --version" ;;
+    'bench dispatch') next="" options="--backend --workers --seconds --only --json --color -h --help --version" ;;
+    esac
+    [[ $cur == -* || -z $next ]] && next=$options
+    mapfile -t COMPREPLY < <(compgen -W "$next" -- "$cur")
+}
+
+complete -F _vyre vyre

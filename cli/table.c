@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * Makes the rows of options.def into arrays. Whoever wants to know something about a command or an
+ * option asks these arrays; no other file has a list of its own.
+ */
+#include "table.h"
+
+#include <string.h>
+
+#define CLI_PROGRAM(date, summary, about) const char cli_program_date[] = date;
+#include "options.def"
+#define CLI_PROGRAM(date, summary, about) const char cli_program_summary[] = summary;
+#include "options.def"
+#define CLI_PROGRAM(date, summary, about) const char cli_program_about[] = about;
+#include "options.def"
+
+const struct cli_command_row cli_commands[] = {
+#define CLI_COMMAND(name, words, handler, summary, about) {words, summary, about},
+#include "options.def"
+};
+
+const struct cli_option_row cli_options[] = {
+#define CLI_OPTION(field, name, letter, kind, argument, value, least, most, commands, summary,     \
+                   about)                                                                          \
+    {name,     letter,   CLI_KIND_##kind,                                                          \
+     argument, value,    least,                                                                    \
+     most,     commands, offsetof(struct cli_args, field),                                         \
+     summary,  about},
+#include "options.def"
+};
+const size_t cli_option_count = sizeof cli_options / sizeof cli_options[0];
+
+const struct cli_text_row cli_environment[] = {
+#define CLI_ENVIRONMENT(name, text) {name, text, CLI_COMMANDS},
+#include "options.def"
+};
+const size_t cli_environment_count = sizeof cli_environment / sizeof cli_environment[0];
+
+const struct cli_exit_row cli_exits[] = {
+#define CLI_EXIT(name, code, text) {code, text},
+#include "options.def"
+};
+const size_t cli_exit_count = sizeof cli_exits / sizeof cli_exits[0];
+
+const struct cli_text_row cli_examples[] = {
+#define CLI_EXAMPLE(command, line, text) {line, text, CLI_COMMAND_##command},
+#include "options.def"
+};
+const size_t cli_example_count = sizeof cli_examples / sizeof cli_examples[0];
+
+/* A CHOICE is stored as the place of its word, so the words stand in the order of these enums. */
+_Static_assert(VYRE_BACKEND_AUTO == 0 && VYRE_BACKEND_CPU == 1 && VYRE_BACKEND_CUDA == 2,
+               "the words of --backend");
+_Static_assert(CLI_COLOR_AUTO == 0 && CLI_COLOR_ALWAYS == 1 && CLI_COLOR_NEVER == 2,
+               "the words of --color");
+
+int cli_choice_word(const struct cli_option_row *option, size_t idx, char word[32])
+{
+    const char *at = option->argument;
+
+    for (; idx > 0; idx--) {
+        at = strchr(at, '|');
+        if (at == NULL) return 0;
+        at++;
+    }
+    size_t len = strcspn(at, "|");
+    if (len >= 32) return 0;
+    memcpy(word, at, len);
+    word[len] = '\0';
+    return 1;
+}
+
+int cli_option_fits(const struct cli_option_row *option, uint32_t command)
+{
+    if (command >= CLI_COMMANDS) return option->commands == CLI_ANYWHERE;
+    return (option->commands >> command & 1u) != 0;
+}

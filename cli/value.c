@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * The values of options: how each kind is read, checked and stored in struct cli_args, and what is
+ * said about one that does not fit. Called by the parser.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "parse.h"
+
+int cli_misuse(const char *format, ...)
+{
+    char line[400];
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    cli_complain(line, NULL, NULL);
+    return CLI_EXIT_MISUSE;
+}
+
+const char *cli_option_name(const struct cli_option_row *option, char name[32])
+{
+    if (option->name[0] == '\0')
+        snprintf(name, 32, "-%c", option->letter);
+    else
+        snprintf(name, 32, "--%s", option->name);
+    return name;
+}
+
+static void *field(const struct cli_option_row *option, struct cli_args *args)
+{
+    return (char *)args + option->offset;
+}
+
+int cli_value_store(const struct cli_option_row *option, const char *value, struct cli_args *args)
+{
+    char word[32], *end;
+
+    switch (option->kind) {
+    case CLI_KIND_FLAG:
+        *(int *)field(option, args) = 1;
+        return 0;
+    case CLI_KIND_TEXT:
+        *(const char **)field(option, args) = value;
+        return 0;
+    case CLI_KIND_CHOICE:
+        for (uint32_t i = 0; cli_choice_word(option, i, word); i++) {
+            if (strcmp(word, value) != 0) continue;
+            *(uint32_t *)field(option, args) = i;
+            return 0;
+        }
+        return -1;
+    case CLI_KIND_COUNT: {
+        if (strspn(value, "0123456789") != strlen(value) || *value == '\0') return -1;
+        errno = 0;
+        unsigned long long count = strtoull(value, &end, 10);
+        if (errno != 0 || (double)count < option->least || (double)count > option->most) return -1;
+        *(uint32_t *)field(option, args) = (uint32_t)count;
+        return 0;
+    }
+    case CLI_KIND_DECIMAL: {
+        if (strspn(value, "0123456789.") != strlen(value) || *value == '\0') return -1;
+        double number = strtod(value, &end);
+        if (*end != '\0' || !(number >= option->least && number <= option->most)) return -1;
+        *(double *)field(option, args) = number;
+        return 0;
+    }
+    }
+    return -1;
+}
+
+void cli_value_clear(const struct cli_option_row *option, struct cli_args *args)
+{
+    switch (option->kind) {
+    case CLI_KIND_FLAG:
+        *(int *)field(option, args) = 0;
+        break;
+    case CLI_KIND_TEXT:
+        *(const char **)field(option, args) = NULL;
+        break;
+    case CLI_KIND_DECIMAL:
+        *(double *)field(option, args) = 0;
+        break;
+    case CLI_KIND_CHOICE:
+    case CLI_KIND_COUNT:
+        *(uint32_t *)field(option, args) = VYRE_DEFAULT;
+        break;
+    }
+}
+
+int cli_value_refuse(const struct cli_option_row *option, const char *value)
+{
+    char name[32], words[8][32];
+    struct cli_guess guess = {NULL, 0};
+
+    cli_option_name(option, name);
+    switch (option->kind) {
+    case CLI_KIND_CHOICE:
+        for (size_t i = 0; i < 8 && cli_choice_word(option, i, words[i]); i++)
+            cli_guess_offer(&guess, value, words[i]);
+        if (guess.name != NULL)
+            return cli_misuse("%s takes %s, not `%s`; did you mean `%s`?", name, option->argument,
+                              value, guess.name);
+        return cli_misuse("%s takes %s, not `%s`", name, option->argument, value);
+    case CLI_KIND_COUNT:
+        return cli_misuse("%s takes a whole number from %.0f to %.0f, not `%s`", name,
+                          option->least, option->most, value);
+    default:
+        return cli_misuse("%s takes a number from %g to %g, not `%s`", name, option->least,
+                          option->most, value);
+    }
+}
