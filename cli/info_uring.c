@@ -202,41 +202,50 @@ static void probe_registered_ring(void)
     info_emit(&fact);
 }
 
+/* Why buffers could not be registered. A process may raise its own limit up to the hard one; more
+ * than that is for whoever starts it. */
+static void explain_buffers(struct info_fact *fact, int error, const char *size)
+{
+    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+
+    getrlimit(RLIMIT_MEMLOCK, &limit);
+    if (error != ENOMEM || limit.rlim_cur >= PROBE_BYTES) {
+        explain(fact, "", "free memory, or look for the cause in the kernel's log: `sudo dmesg`");
+        snprintf(fact->reason, sizeof fact->reason, "%s could not be registered: %s", size,
+                 strerror(error));
+        return;
+    }
+    if (limit.rlim_max == RLIM_INFINITY)
+        explain(fact, "", "run `ulimit -l unlimited` before it");
+    else
+        explain(fact, "",
+                "raise the hard limit: a `memlock` line in /etc/security/limits.conf, or "
+                "LimitMEMLOCK=infinity in a systemd unit");
+    snprintf(fact->reason, sizeof fact->reason, "%s do not fit: RLIMIT_MEMLOCK is %llu bytes", size,
+             (unsigned long long)limit.rlim_cur);
+}
+
 /* Registered buffers are locked memory: the limit shows only when one tries. */
 static void probe_registered_buffers(void)
 {
-    struct info_fact fact = {.type = "io_uring", .name = "registered buffers"};
+    struct info_fact fact = {.type = "io_uring", .name = "registered buffers", .state = INFO_YES};
     struct io_uring ring;
-    char text[32];
+    char size[32];
     void *memory =
         mmap(NULL, PROBE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     struct iovec buffer = {memory, PROBE_BYTES};
+    int code = memory == MAP_FAILED ? -ENOMEM : io_uring_queue_init(8, &ring, 0);
 
-    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
-
-    if (memory == MAP_FAILED) return;
-    getrlimit(RLIMIT_MEMLOCK, &limit);
-    int code = io_uring_queue_init(8, &ring, 0);
     if (code == 0) {
         code = io_uring_register_buffers(&ring, &buffer, 1);
         io_uring_queue_exit(&ring);
     }
-    munmap(memory, PROBE_BYTES);
-    cli_format_bytes(PROBE_BYTES, text, sizeof text);
-    if (code == 0) {
-        fact.state = INFO_YES;
-        snprintf(fact.value, sizeof fact.value, "%s were registered", text);
-    } else {
-        explain(&fact, "",
-                "raise the limit: `ulimit -l unlimited`, or LimitMEMLOCK=infinity in a "
-                "systemd unit");
-        if (code == -ENOMEM && limit.rlim_cur < PROBE_BYTES)
-            snprintf(fact.reason, sizeof fact.reason, "%s do not fit: RLIMIT_MEMLOCK is %llu bytes",
-                     text, (unsigned long long)limit.rlim_cur);
-        else
-            snprintf(fact.reason, sizeof fact.reason, "%s could not be registered: %s", text,
-                     strerror(-code));
-    }
+    if (memory != MAP_FAILED) munmap(memory, PROBE_BYTES);
+    cli_format_bytes(PROBE_BYTES, size, sizeof size);
+    if (code == 0)
+        snprintf(fact.value, sizeof fact.value, "%s were registered", size);
+    else
+        explain_buffers(&fact, -code, size);
     info_emit(&fact);
 }
 

@@ -3,14 +3,15 @@
  * The rings: publish, doorbell, copy, claim, complete, reap, cancel and stop.
  *
  * One host process a queue plays its producer and its reaper. Queue 0 is the system queue: its
- * slots are requests to cancel and to stop. WORKERS workers share the poller's role. What a sleeping
- * worker needs to be woken is sleep.pml's affair: here an idle worker simply blocks until there is
+ * slots are requests to cancel and to stop. WORKERS workers share the poller's role. What it takes
+ * to wake a sleeping worker is sleep.pml's affair: here an idle worker simply blocks until there is
  * something to do, so a worker that waits for ever shows as an invalid end state.
  *
- * One step of the model is one access to a word that another process may touch at that moment. Steps
- * are joined (atomic) only where one of these makes them one: the scheduler lock, under which the
- * in-flight table and the run queue are always touched; the poller's role, whose holder alone reads
- * and writes head, barrier and cancel bits; or privacy to the process. Ghost variables stand in
+ * One step of the model is one access to a word that another process may touch at that moment.
+ * Steps are joined (atomic) only where one of these makes them one: the scheduler lock, under which
+ * the in-flight table and the run queue are always touched; the poller's role, whose holder alone
+ * reads and writes head, barrier and cancel bits; words that are private to the process for the
+ * moment, such as a completion entry between its reservation and its lap. Ghost variables stand in
  * no C code and exist for the assertions.
  *
  * Indices run freely in 8 bits, where the code has 32, and start at START, so that every run
@@ -19,8 +20,21 @@
  *
  * Switches: NQ queues with the system queue, N slots a ring, T slots each host submits, TABLE
  * entries of the in-flight table, CANCEL, STOP, FENCE, BATCH; M_* each break one step on purpose
- * (mutants.sh). A line with REACH <name> must be reached where check.sh lists the name.
+ * (mutants.sh). REACH(name) must be reached in the runs for which check.sh lists the name.
  */
+#define REACH(name) c_code { note_reached(#name); }
+
+c_decl {
+    /* Says once that a place was reached; check.sh reads it. No part of the model's state. */
+    static void note_reached(const char *name)
+    {
+        static const char *said[32];
+        int i = 0;
+        while (i < 31 && said[i] && said[i] != name) i++;
+        if (!said[i]) printf("reached %s\n", said[i] = name);
+    }
+}
+
 #ifndef NQ
 #define NQ 3
 #endif
@@ -66,8 +80,8 @@
 #define NOT_FOUND 4
 #define HEARD     7 /* a ghost: the reaper knows the status, which one no longer matters */
 
-/* Status of an in-flight entry. FENCED is a fence that waits for the queue's count to be 0 (PUBLISHED
- * in the code, but in no run queue); ENDED is done or faulted, and not yet given back. */
+/* Status of an in-flight entry. FENCED is a fence that waits for the queue's count to be 0 (in the
+ * code it is PUBLISHED, but in no run queue); ENDED is done or faulted, and not yet given back. */
 #define FREE      0
 #define PUBLISHED 1
 #define CLAIMED   2
@@ -207,8 +221,8 @@ inline write_words(qq, kk, ss, ii)
     }
 }
 
-/* The holder of the role has taken the slot at head: its place is free again. Clearing it is a ghost,
- * so that reading it once more would be an error. */
+/* The holder of the role has taken the slot at head: its place is free again. Clearing it is a
+ * ghost, so that reading it once more would be an error. */
 inline advance(qq)
 {
     slot[PLACE(qq, head[qq])] = 0;
@@ -249,9 +263,9 @@ end_idle:
 execute: /* it has the entry to itself */
     atomic {
         if
-        :: shutdown -> st = STOPPED /* REACH stopped_waiting */
+        :: shutdown -> st = STOPPED; REACH(stopped_waiting)
 #ifdef CANCEL
-        :: wish[e] -> st = CANCELLED /* REACH cancelled_claimed */
+        :: wish[e] -> st = CANCELLED; REACH(cancelled_claimed)
 #endif
         :: !shutdown && !wish[e] -> run_once(q, k); st = DONE
         fi;
@@ -279,7 +293,7 @@ take:
             e = barrier[q]; k = table_number[e]; barrier[q] = NO_ENTRY;
             table_status[e] = CLAIMED; inflight[q]++; progress = 1;
             if
-            :: c == 0 -> skip /* REACH fence_waited */
+            :: c == 0 -> REACH(fence_waited)
             :: else -> c = 0
             fi;
             goto execute
@@ -294,7 +308,7 @@ take:
         :: c / 8 == OP_RUN && !shutdown && !cancel_bit[PLACE(q, head[q])] -> /* small: in place */
             advance(q); run_once(q, k); st = DONE; progress = 1; goto complete
         :: SOME_FREE -> table_full[q] = 0
-        :: !SOME_FREE -> table_full[q] = 1; goto taken /* REACH table_full */
+        :: !SOME_FREE -> REACH(table_full); table_full[q] = 1; goto taken
         fi;
         progress = 1;
 #ifdef CANCEL
@@ -315,8 +329,8 @@ take:
         fi;
         advance(q);
         if
-        :: st == STOPPED -> goto complete /* REACH stopped_in_ring */
-        :: st == CANCELLED -> goto complete /* REACH cancelled_in_ring */
+        :: st == STOPPED -> REACH(stopped_in_ring); goto complete
+        :: st == CANCELLED -> REACH(cancelled_in_ring); goto complete
         :: st == 0 && c / 8 == OP_RUN ->
             pick(e, FREE);
             table_status[e] = PUBLISHED; table_queue[e] = q; table_number[e] = k;
@@ -372,12 +386,14 @@ take:
         if
         :: e == NO_ENTRY ->
             assert(final[GHOST(target_queue, target_number)] != NONE);
-            st = NOT_FOUND; goto answered /* REACH not_found */
+            REACH(not_found);
+            st = NOT_FOUND; goto answered
         :: e != NO_ENTRY && table_status[e] == CLAIMED ->
             wish[e] = 1; e = NO_ENTRY; st = DONE; goto answered
 #ifdef FENCE
         :: e != NO_ENTRY && table_status[e] == FENCED ->
-            wish[e] = 1; e = NO_ENTRY; st = DONE; denied = 1; goto answered /* REACH fence_cancel */
+            REACH(cancelled_fence);
+            wish[e] = 1; e = NO_ENTRY; st = DONE; denied = 1; goto answered
 #endif
         :: e != NO_ENTRY && table_status[e] == PUBLISHED
         fi;
@@ -386,7 +402,8 @@ take:
     atomic {
 #endif
         q = target_queue; k = target_number; st = CANCELLED; denied = 1;
-        table_status[e] = CLAIMED; goto complete /* REACH cancelled_waiting */
+        REACH(cancelled_waiting);
+        table_status[e] = CLAIMED; goto complete
     }
 answered:
     atomic { answer = 0; q = 0; k = c % 8; e = NO_ENTRY; db = head[0] }
@@ -396,7 +413,7 @@ complete:
     atomic {
 #ifdef CANCEL
         if
-        :: e != NO_ENTRY && wish[e] && st == DONE -> st = CANCELLED /* REACH cancelled_running */
+        :: e != NO_ENTRY && wish[e] && st == DONE -> st = CANCELLED; REACH(cancelled_running)
         :: true
         fi;
 #endif
@@ -459,7 +476,7 @@ taken:
 final_drain:
     if
 #ifdef M_NO_FINAL_DRAIN
-    :: q < NQ -> db = head[q]; goto take
+    :: q < NQ -> q = NQ
 #else
     :: q < NQ -> db = doorbell[q]; goto take /* A1 */
 #endif
@@ -542,7 +559,7 @@ inline fill(kk)
 proctype host(byte q, total)
 {
     byte submitted, n, k, seen;
-    bit refused, stop_sent;
+    bit refused, stop_sent, lost_known;
 
     do
     :: atomic {
@@ -572,7 +589,7 @@ proctype host(byte q, total)
            fi;
 #endif
            if
-           :: state != RUNNING -> refused = 1; n = 0 /* REACH refused */
+           :: state != RUNNING -> refused = 1; n = 0; REACH(refused)
            :: else
            fi
        }
@@ -609,10 +626,10 @@ reap:
        }
 #ifdef STOP
 #ifdef M_RING_BEFORE_GONE
-    :: INDEX(submitted) != reaped[q] && entry_lap[PLACE(q, reaped[q])] != LAP(reaped[q]) ->
+    :: !lost_known && entry_lap[PLACE(q, reaped[q])] != LAP(reaped[q]) ->
         state == GONE;
 #else
-    :: INDEX(submitted) != reaped[q] && state == GONE -> /* A3, pairs with R3 */
+    :: !lost_known && state == GONE -> /* A3, pairs with R3 */
         if
         :: entry_lap[PLACE(q, reaped[q])] == LAP(reaped[q]) -> goto reap
         :: else
@@ -620,6 +637,7 @@ reap:
 #endif
         /* The ring is empty for ever: what the device never took is lost, and nothing else. */
         atomic {
+            lost_known = 1;
             k = NUMBER(final_head[q]);
             assert(SUB(INDEX(submitted), reaped[q]) == submitted - k);
             do
@@ -627,7 +645,8 @@ reap:
             :: k < submitted ->
                 assert(!(seen & (1 << k)));
                 assert(final[GHOST(q, k)] == NONE && !ran[GHOST(q, k)]);
-                assert(late[GHOST(q, k)]); /* REACH lost */
+                assert(late[GHOST(q, k)]);
+                REACH(lost);
                 seen = seen | (1 << k);
                 reaped[q] = (reaped[q] + 1) & 255;
                 k++

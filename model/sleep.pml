@@ -4,10 +4,10 @@
  * completion comes.
  *
  * A missed wake-up shows as an invalid end state: somebody sleeps for ever while there is work. To
- * see also a worker that sleeps while another one is busy, the first slot of queue 1 is a long
- * operation that ends only after every other slot has ended (or the device is told to stop): whatever
- * its worker would have done next must be done by the other one. Contents of slots and rings are
- * ring.pml's affair; here a ring is a pair of counters and a slot is its kind.
+ * see also a worker that sleeps while another one is busy, the first slot of queue 1 may be a long
+ * operation that ends only after every other slot has ended (or the device is told to stop):
+ * whatever its worker would have done next must be done by the other one. Contents of slots and
+ * rings are ring.pml's affair; here a ring is a pair of counters and a slot is its kind.
  *
  * One step is one access to a shared word, as far as another process can tell. Steps are joined
  * (atomic) under the scheduler lock, for a futex call (its compare and its sleep are one), for
@@ -15,24 +15,50 @@
  * access under it. Full fences (F1 to F4) need no step: spin keeps all accesses in order. A mutant
  * M_*_NO_FENCE shows what each of them is for by making the accesses around it in the other order.
  *
- * Words that only ever change and are compared with an earlier reading (wake_seq, event, ends) are
- * not counted: a bit per reader says whether the word still is what that reader read. So there is no
- * wrap in this model; the code's words wrap after 2^32 changes between two accesses of one reader.
+ * Words that are only compared with an earlier reading (wake_seq, event, ends) are not counted: a
+ * bit per reader says whether the word still is what that reader read. So there is no wrap in this
+ * model; the code's words are the same again after 2^32 changes.
  *
- * Switches: T1 and T2 slots of queues 1 and 2; FENCE: the last slot of queue 2 is a fence; WAIT: the reapers sleep
- * and the host of queue 2 awaits each submit before the next; STOP_ANY: the stop comes at any time,
- * not only after all work; HELP: a host thread takes the role once; M_* break one step on purpose (mutants.sh). A line with REACH <name> must
- * be reached where check.sh lists the name.
+ * Switches: NQ queues with the system queue; T1 and T2 slots of queues 1 and 2; LONG: the long
+ * operation; FENCE: the last slot of the last queue is a fence; WAIT: the reapers sleep, and the
+ * host of the last queue awaits each submit before the next; STOP: the device is told to stop after
+ * all work, with STOP_ANY at any time; HELP: a host thread takes the role once; M_* break one step
+ * on purpose (mutants.sh). REACH(name) must be reached in the runs for which check.sh lists it.
  */
+#define REACH(name) c_code { note_reached(#name); }
+
+c_decl {
+    /* Says once that a place was reached; check.sh reads it. No part of the model's state. */
+    static void note_reached(const char *name)
+    {
+        static const char *said[32];
+        int i = 0;
+        while (i < 31 && said[i] && said[i] != name) i++;
+        if (!said[i]) printf("reached %s\n", said[i] = name);
+    }
+}
+
+#ifndef NQ
+#define NQ 3
+#endif
 #ifndef T1
-#define T1 2
+#define T1 1
 #endif
 #ifndef T2
-#define T2 2
+#define T2 1
 #endif
-#define NQ      3
 #define WORKERS 2
-#define OTHERS  (T1 - 1 + T2) /* all slots but the long one */
+#if NQ == 3
+#define OTHERS (T1 + T2 - 1) /* all slots but the long one */
+#else
+#define OTHERS (T1 - 1)
+#endif
+#ifdef STOP
+#define FIRST 0
+#else
+#define FIRST 1 /* no stop: nobody looks at queue 0 */
+#endif
+#define LAST (NQ - 1)
 
 #define RUNNING  0
 #define STOPPING 1
@@ -46,7 +72,7 @@ bit poller; /* the role */
 byte sleepers;
 byte state = RUNNING;
 
-/* Sleeping workers: whether wake_seq is what the worker read, and whether it is in the futex call. */
+/* Sleeping workers: whether wake_seq is what the worker read, whether it is in the futex call. */
 bit seq_same[WORKERS];
 bit asleep[WORKERS];
 
@@ -66,21 +92,33 @@ bit host_asleep[NQ];
 /* Under the scheduler lock, read without it for a hint. */
 byte waiting[NQ]; /* in the run queue */
 bit waiting_long;
+#if NQ == 3
 #define WAITING (waiting[1] + waiting[2] + waiting_long)
+#else
+#define WAITING (waiting[1] + waiting_long)
+#endif
 
 #ifdef FENCE
-byte inflight; /* of queue 2 */
+byte inflight; /* of the last queue */
 bit ends_same[WORKERS];
-bit barrier; /* of queue 2: its fence waits */
+bit barrier; /* of the last queue: its fence waits */
 #endif
 bit shutdown;
 byte alive = WORKERS;
 
 byte others; /* ghost: slots ended but the long one */
 
-#define IS_LONG(q, k)  ((q) == 1 && (k) == 0)
+#ifdef LONG
+#define IS_LONG(q, k) ((q) == 1 && (k) == 0)
+#else
+#define IS_LONG(q, k) false
+#endif
 #ifdef FENCE
+#if NQ == 3
 #define IS_FENCE(q, k) ((q) == 2 && (k) == T2 - 1)
+#else
+#define IS_FENCE(q, k) ((q) == 1 && (k) == T1 - 1)
+#endif
 #else
 #define IS_FENCE(q, k) false
 #endif
@@ -97,6 +135,15 @@ inline wake_workers(n)
         :: n == 1 && !asleep[0] && !asleep[1]
         fi
     }
+}
+
+inline stop_wakes()
+{
+#ifdef M_STOP_WAKES_ONE
+    wake_workers(1)
+#else
+    wake_workers(WORKERS)
+#endif
 }
 
 #ifdef WAIT
@@ -126,7 +173,7 @@ inline complete(qq, is_long)
 #endif
 }
 
-/* An entry of queue 2 was given back. */
+/* An entry of the last queue was given back. */
 #ifndef FENCE
 #define end_entry skip
 #elif defined(M_ENDS_FIRST)
@@ -141,19 +188,23 @@ inline complete(qq, is_long)
 
 /* A doorbell without its slots taken, as seen without the role. */
 #ifdef FENCE
-#define NEWS(q) (doorbell[q] != head[q] && !((q) == 2 && barrier))
+#define NEWS(q) (doorbell[q] != head[q] && !((q) == LAST && barrier))
 #else
 #define NEWS(q) (doorbell[q] != head[q])
 #endif
 
 active [WORKERS] proctype worker()
 {
-    byte q, k, db, job;
-    bit role, progress, news, last, was_waiting, is_long, lifted;
+    byte q = FIRST;
+    byte k, db, job;
+    bit role, progress, news, last, was_waiting, is_long, lifted, saw_sleepers;
 
 again:
     atomic {
         progress = 0;
+#ifdef M_SHARE_NO_FENCE
+        saw_sleepers = (sleepers != 0);
+#endif
         if
         :: !role && poller != 0 -> goto pop
         :: !role && poller == 0 -> poller = 1; role = 1
@@ -167,14 +218,15 @@ again:
 pass:
     atomic {
         if
-        :: q == NQ -> q = 0; goto passed
+        :: q == NQ -> q = FIRST; goto passed
 #ifdef FENCE
-        :: q == 2 && barrier && inflight != 0 -> q = 0; goto passed /* A4, pairs with R4 */
-        :: q == 2 && barrier && inflight == 0 ->
-            barrier = 0; lifted = 1; is_long = 0; goto end_slot /* REACH fence_waited */
-        :: q == 2 && !barrier && doorbell[q] == head[q] -> q++; goto pass
-        :: q < 2 && doorbell[q] == head[q] -> q++; goto pass
-        :: q < NQ && !(q == 2 && barrier) && doorbell[q] != head[q]
+        :: q == LAST && barrier && inflight != 0 -> q = FIRST; goto passed /* A4, pairs with R4 */
+        :: q == LAST && barrier && inflight == 0 ->
+            REACH(fence_waited);
+            barrier = 0; lifted = 1; is_long = 0; goto end_slot
+        :: q == LAST && !barrier && doorbell[q] == head[q] -> q++; goto pass
+        :: q < LAST && doorbell[q] == head[q] -> q++; goto pass
+        :: q < NQ && !(q == LAST && barrier) && doorbell[q] != head[q]
 #else
         :: q < NQ && doorbell[q] == head[q] -> q++; goto pass
         :: q < NQ && doorbell[q] != head[q]
@@ -185,7 +237,9 @@ pass:
 slot:
     atomic {
         if
+#ifdef STOP
         :: q == 0 -> state = STOPPING; shutdown = 1 /* F1 */
+#endif
         :: q != 0 && shutdown -> is_long = IS_LONG(q, k); goto end_slot
         :: q != 0 && !shutdown && !IS_LONG(q, k) && !IS_FENCE(q, k) -> /* in place */
             is_long = 0; goto end_slot
@@ -196,7 +250,7 @@ slot:
             fi;
 #ifdef FENCE
             if
-            :: q == 2 -> inflight++
+            :: q == LAST -> inflight++
             :: else
             fi;
 #endif
@@ -206,12 +260,10 @@ slot:
 #endif
         fi
     }
-#ifdef M_STOP_WAKES_ONE
-    wake_workers(1);
-#else
-    wake_workers(WORKERS);
-#endif
+#ifdef STOP
+    stop_wakes();
     goto next_slot;
+#endif
 #ifdef FENCE
 fence: /* the barrier stands; it is lifted at once if nothing is in flight */
     atomic {
@@ -246,50 +298,49 @@ next_slot:
     }
 
 passed:
+#ifdef STOP
     if
     :: last && progress -> goto again
     :: last && !progress -> goto gone
     :: !last
     fi;
+#endif
 
 pop:
     atomic { /* under the scheduler lock */
         if
         :: waiting_long -> waiting_long = 0; job = LONG_JOB
         :: waiting[1] -> waiting[1]--; job = 1
+#if NQ == 3
         :: waiting[2] -> waiting[2]--; job = 2
+#endif
         :: WAITING == 0
         fi
     }
 #ifndef M_NO_SHARE_OUT
     if
     :: !progress
-#ifdef M_SHARE_NO_FENCE
-    :: progress && sleepers ->
-        if
-        :: WAITING -> wake_workers(1)
-        :: else
-        fi
-    :: progress && !sleepers
-#else
     :: progress && WAITING -> /* then F2, pairs with F2 */
         if
-#ifdef M_SHARE_ALL_BUT_ONE
+#ifdef M_SHARE_NO_FENCE
+        :: saw_sleepers -> wake_workers(1)
+#elif defined(M_SHARE_ALL_BUT_ONE)
         :: sleepers && WAITING > 1 -> wake_workers(1)
 #else
-        :: sleepers -> wake_workers(1) /* REACH shared_out */
+        :: atomic { sleepers -> REACH(shared_out) } wake_workers(1)
 #endif
         :: else
         fi
     :: progress && !WAITING
-#endif
     fi;
 #endif
     if
     :: job != NO_JOB && !role -> goto execute
     :: job != NO_JOB && role
     :: job == NO_JOB && progress -> goto again
+#ifdef STOP
     :: job == NO_JOB && !progress && shutdown -> goto leave
+#endif
     :: job == NO_JOB && !progress && !shutdown -> goto again /* looks for a while */
     :: job == NO_JOB && !progress && !shutdown -> goto sleep /* has looked long enough */
     fi;
@@ -311,25 +362,30 @@ pop:
     fi;
     do
     :: q == NQ -> break
-    :: q < NQ && NEWS(q) -> wake_workers(1); goto handed_over /* REACH role_handed_over */
+    :: atomic { q < NQ && NEWS(q) -> REACH(role_handed_over) } wake_workers(1); goto handed_over
     :: q < NQ && !NEWS(q) -> q++
     od;
 #ifdef FENCE
 #ifndef M_LEAVE_FORGETS_FENCE
     if
-    :: barrier && !ends_same[_pid] -> wake_workers(1) /* REACH fence_handed_over */
+    :: atomic { barrier && !ends_same[_pid] -> REACH(fence_handed_over) } wake_workers(1)
     :: else
     fi;
 #endif
 #endif
 handed_over:
-    q = 0;
+    q = FIRST;
 
 execute:
     if
-    :: job == LONG_JOB && (others == OTHERS || shutdown) -> complete(1, 1)
+#ifdef LONG
+    :: atomic { job == LONG_JOB && (others == OTHERS || shutdown) -> REACH(long_ended) }
+       complete(1, 1)
+#endif
+#if NQ == 3
     :: job == 1 -> complete(1, 0)
-    :: job == 2 -> complete(2, 0); end_entry
+#endif
+    :: job == LAST -> complete(LAST, 0); end_entry
     fi;
     job = NO_JOB;
     goto again;
@@ -339,7 +395,7 @@ sleep:
     seq_same[_pid] = 1; /* reads wake_seq */
 #endif
 #ifdef M_SLEEP_NO_FENCE
-    news = (WAITING || shutdown || NEWS(0) || NEWS(1) || NEWS(2));
+    news = (WAITING || shutdown || NEWS(1) || NEWS(LAST));
     sleepers++;
     if
     :: role -> role = 0; poller = 0
@@ -365,14 +421,14 @@ sleep:
     fi;
     do
     :: q == NQ -> break
-    :: q < NQ && NEWS(q) -> news = 1; break /* REACH second_look */
+    :: atomic { q < NQ && NEWS(q) -> news = 1; REACH(second_look); break }
     :: q < NQ && !NEWS(q) -> q++
     od;
-    q = 0;
+    q = FIRST;
 #ifdef FENCE
 #ifndef M_SLEEP_FORGETS_FENCE
     if
-    :: !news && barrier && !ends_same[_pid] -> news = 1 /* REACH fence_look */
+    :: atomic { !news && barrier && !ends_same[_pid] -> news = 1; REACH(fence_look) }
     :: else
     fi;
 #endif
@@ -391,11 +447,15 @@ looked:
             :: else
             fi
         }
-        asleep[_pid] == 0 /* REACH slept */
+#ifndef STOP
+end_asleep: /* a good end: the hosts say whether there is work */
+#endif
+        atomic { asleep[_pid] == 0 -> REACH(slept) }
     fi;
     d_step { sleepers--; news = 0; seq_same[_pid] = 0 }
     goto again;
 
+#ifdef STOP
 leave:
     atomic {
         if
@@ -406,7 +466,7 @@ leave:
     d_step { alive--; last = (alive == 0) }
     if
     :: !last -> goto out
-    :: last
+    :: atomic { last && poller == 0 -> poller = 1; role = 1 } /* and keeps it */
     fi;
     goto again;
 
@@ -421,11 +481,12 @@ gone: /* final heads, then R3; then F3 and a look whether reapers sleep */
         notify(q);
         q++
     od;
-    q = 0;
+    q = FIRST;
 #endif
 #endif
 out:
     skip
+#endif
 }
 
 /* All `n` slots have ended, or the device is gone. */
@@ -457,7 +518,7 @@ inline await(qq, n)
             :: else
             fi
         }
-        host_asleep[qq] == 0; /* REACH host_slept */
+        atomic { host_asleep[qq] == 0 -> REACH(host_slept) }
         waiter[qq] = 0
     od;
     event_same[qq] = 0
@@ -471,36 +532,14 @@ proctype host(byte q, total)
 {
     byte submitted, n;
 
-#ifdef HELP
-    /* A thread that waits for queue 0 takes the role itself if nobody has it. Here it finds nothing
-     * to do, at any time; whoever went to sleep meanwhile relied on it. */
-    if
-    :: atomic { q == 0 && poller == 0 -> poller = 1 }
-       poller = 0; /* R6 */
-       if
-       :: sleepers == 0 -> goto helped /* F2 before it */
-       :: else
-       fi;
-       do
-       :: n == NQ -> break
-       :: n < NQ && NEWS(n) -> wake_workers(1); goto helped
-       :: n < NQ && !NEWS(n) -> n++
-       od;
-#ifdef FENCE
-#ifndef M_HELP_FORGETS_FENCE
-       if
-       :: barrier -> wake_workers(1) /* it made no pass, so any fence may be ready */
-       :: else
-       fi;
-#endif
-#endif
-helped:
-       n = 0 /* REACH helped */
-    :: q != 0
-    fi;
-#endif
+#ifdef STOP
 #ifndef STOP_ANY
-    (q != 0 || (lap[1] == T1 && lap[2] == T2));
+    (q != 0 || (lap[1] == T1
+#if NQ == 3
+                && lap[2] == T2
+#endif
+    ));
+#endif
 #endif
     do
     :: submitted == total -> break
@@ -532,14 +571,14 @@ helped:
         fi;
         if
         :: sleepers == 0 -> goto rung
-        :: else
+        :: atomic { sleepers != 0 -> REACH(producer_wakes) }
         fi;
-        wake_workers(1); /* REACH producer_wakes */
+        wake_workers(1);
 rung:
         skip;
 #ifdef WAIT
         if
-        :: q == 2 -> await(q, submitted)
+        :: q == LAST -> await(q, submitted)
         :: else
         fi
 #endif
@@ -551,11 +590,60 @@ rung:
     fi
 }
 
+#ifdef HELP
+/* A thread that waits for queue 0 takes the role itself if nobody has it, at any time, and serves
+ * queue 0 alone; whoever went to sleep meanwhile relied on it. */
+active proctype helper()
+{
+    byte q = FIRST;
+
+    if
+    :: atomic { poller == 0 -> poller = 1 }
+#ifdef STOP
+    :: alive == 0 -> goto out /* the last worker keeps the role */
+#endif
+    fi;
+#ifdef STOP
+    if
+    :: doorbell[0] != head[0] -> /* A1 */
+        atomic { state = STOPPING; shutdown = 1; REACH(help_stopped) } /* F1 */
+        stop_wakes();
+        head[0] = doorbell[0]
+    :: else
+    fi;
+#endif
+    poller = 0; /* R6 */
+    if
+    :: sleepers == 0 -> goto out /* F2 before it */
+    :: else
+    fi;
+    do
+    :: q == NQ -> break
+    :: atomic { q < NQ && NEWS(q) -> REACH(help_handed_over) } wake_workers(1); goto out
+    :: q < NQ && !NEWS(q) -> q++
+    od;
+#ifdef FENCE
+#ifndef M_HELP_FORGETS_FENCE
+    if
+    :: atomic { barrier -> REACH(help_fence) } wake_workers(1) /* no pass: any may be ready */
+    :: else
+    fi;
+#endif
+#endif
+out:
+    q = FIRST
+}
+#endif
+
 init
 {
     atomic {
+#ifdef STOP
         run host(0, 1);
+#endif
         run host(1, T1);
+#if NQ == 3
         run host(2, T2)
+#endif
     }
 }

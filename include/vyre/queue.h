@@ -190,7 +190,7 @@ VYRE_API vyre_status vyre_slot_deadline(vyre_queue *queue, vyre_slot *slot, uint
 /**
  * Marks a slot as above as one that may run twice: after the device was lost it is submitted again
  * under the same ticket. The mark is kept by the library and shows in the completion. Statuses:
- * E_NULL, E_RANGE.
+ * E_NULL, E_RANGE, E_NO_MEMORY (only for the first mark of a queue).
  */
 VYRE_API vyre_status vyre_slot_repeatable(vyre_queue *queue, vyre_slot *slot, vyre_error *err);
 

@@ -83,12 +83,23 @@ DEV_FN void dev_count_claims(struct dev_runtime *rt, uint32_t tenant, uint32_t p
         dev_store_relaxed(&rt->control[VYRE_CONTROL_STARVATION], 0);
 }
 
+/*
+ * Reserves n entries of the completion ring; returns the index of the first. The reservations of
+ * all workers form a chain (R10 and A10): an entry may be written again because the reaping side
+ * has received what was there, and of that only the worker knows that took the newest slots. It
+ * reserved before this one did, since no index is further ahead than slots were submitted.
+ */
+DEV_FN uint64_t dev_complete_reserve(struct dev_queue *queue, uint32_t n)
+{
+    return dev_add64_both(&queue->completed, n);
+}
+
 /* Ends one slot. System operations are not counted: the wire format's words are about submitted
  * work. */
 DEV_FN void dev_complete(struct dev_runtime *rt, struct dev_queue *queue, const struct dev_end *end)
 {
     if (queue != &rt->queues[0]) dev_add_relaxed(&rt->control[VYRE_CONTROL_DONE_COUNT], 1);
-    dev_complete_entry(queue, dev_add64_relaxed(&queue->completed, 1), end);
+    dev_complete_entry(queue, dev_complete_reserve(queue, 1), end);
     dev_notify(queue);
 }
 

@@ -31,13 +31,28 @@ DEV_FN uint32_t dev_entry_fill(struct dev_runtime *rt, struct dev_queue *queue,
     return index;
 }
 
+/*
+ * How many entries are kept for system operations that wait. The host has no more of them under way
+ * (system.c), so one of these always finds an entry, and never takes one from the slots that it
+ * waits for.
+ */
+DEV_FN uint32_t dev_system_share(const struct dev_runtime *rt)
+{
+    return rt->inflight_slots / 4 < DEV_SYSTEM_ENTRIES ? rt->inflight_slots / 4
+                                                       : DEV_SYSTEM_ENTRIES;
+}
+
 /* Whether there is room for one more entry of this queue. Only the poller takes entries, so it
  * cannot vanish. */
 DEV_FN int dev_entry_room(struct dev_runtime *rt, const struct dev_queue *queue)
 {
     uint32_t free_count = dev_load_relaxed(&rt->free_count);
-    return free_count != 0 && (queue == &rt->queues[0] ||
-                               dev_load_relaxed(&queue->inflight) < DEV_TABLE_SHARE * free_count);
+    uint32_t waiting = dev_load_relaxed(&rt->waiting_ops);
+    uint32_t share = dev_system_share(rt);
+    if (queue == &rt->queues[0]) return free_count != 0;
+    uint32_t kept = waiting < share ? share - waiting : 0;
+    return free_count > kept &&
+           dev_load_relaxed(&queue->inflight) < DEV_TABLE_SHARE * (free_count - kept);
 }
 
 /* Gives an entry back after its slot has ended. The count of the queue goes last (R4): it lets a

@@ -32,8 +32,15 @@ DEV_FN uint32_t dev_batch_copy(const struct dev_queue *queue, struct dev_batch *
     for (uint32_t k = 0; k < n; k++) {
         uint64_t ticket = queue->head + k;
         const dev_word64 *from = ring + ((uint32_t)ticket & (queue->setup.slots - 1)) * 8;
-        for (uint32_t i = 0; i < 8; i++)
-            batch->slot[k][i] = dev_load64_relaxed(&from[i]);
+        dev_word64 *to = batch->slot[k];
+        to[0] = dev_load64_relaxed(&from[0]);
+        to[1] = dev_load64_relaxed(&from[1]);
+        to[2] = dev_load64_relaxed(&from[2]);
+        to[3] = dev_load64_relaxed(&from[3]);
+        to[4] = dev_load64_relaxed(&from[4]);
+        to[5] = dev_load64_relaxed(&from[5]);
+        to[6] = dev_load64_relaxed(&from[6]);
+        to[7] = dev_load64_relaxed(&from[7]);
         if (!queue->setup.sealed) continue;
         const uint32_t *slot = dev_batch_slot(batch, k);
         uint32_t lap = (uint32_t)(ticket >> queue->log2_slots) + 1;
@@ -84,6 +91,14 @@ DEV_FN int dev_in_place(const uint32_t *slot, uint32_t waiting_mask)
            dev_builtin_small(slot[VYRE_SLOT_OPCODE], slot + VYRE_SLOT_ARG0);
 }
 
+/* Slots of a batch that are run together. */
+struct dev_segment {
+    uint64_t ticket; /* of the first */
+    uint64_t index;  /* of its completion entry */
+    uint32_t first;  /* its place in the batch */
+    uint32_t count;
+};
+
 /* How the slots of a batch ended. */
 struct dev_batch_ends {
     struct dev_end end[DEV_BATCH];
@@ -110,31 +125,65 @@ DEV_FN void dev_run_small(struct dev_call *call, const uint32_t *slot, struct de
 }
 
 /*
- * Runs n slots in place. Their completion entries are reserved at once, for each ends in exactly
- * one. All are run before the first entry is written: an atomic operation waits for the stores
- * before it, and the lines of the entries are still with the host.
+ * Runs n small slots that are not NOPs. All are run before the first entry is written: an atomic
+ * operation waits for the stores before it, and the lines of the entries are still with the host.
  */
-DEV_FN void dev_run_in_place(struct dev_runtime *rt, struct dev_queue *queue,
-                             const struct dev_batch *batch, uint32_t first, uint32_t n)
+DEV_NO_INLINE void dev_run_segment(struct dev_runtime *rt, struct dev_queue *queue,
+                                   const struct dev_batch *batch, struct dev_segment segment)
 {
-    uint64_t ticket = queue->head;
-    uint64_t index = dev_add64_relaxed(&queue->completed, n);
-    struct dev_tally tally = {0, 0, 0, 0};
     struct dev_batch_ends ends;
     struct dev_call call;
     call.rt = rt;
     call.entry = NULL;
     call.tenant = queue->setup.tenant;
-    for (uint32_t k = 0; k < n; k++) {
-        const uint32_t *slot = dev_batch_slot(batch, first + k);
-        ends.end[k] = dev_end_fault(ticket + k, slot[VYRE_SLOT_OPCODE], 0);
-        ends.end[k].steps = 1;
-        dev_tally(rt, queue, &tally, slot);
-        call.place = (uint32_t)(ticket + k) & (queue->setup.slots - 1);
-        if (slot[VYRE_SLOT_OPCODE] != VYRE_OP_NOP) dev_run_small(&call, slot, &ends, k);
+    for (uint32_t k = 0; k < segment.count; k++) {
+        const uint32_t *slot = dev_batch_slot(batch, segment.first + k);
+        ends.end[k] = dev_end_fault(segment.ticket + k, slot[VYRE_SLOT_OPCODE], 0);
+        call.place = (uint32_t)(segment.ticket + k) & (queue->setup.slots - 1);
+        dev_run_small(&call, slot, &ends, k);
     }
-    for (uint32_t k = 0; k < n; k++)
-        dev_complete_entry(queue, index + k, &ends.end[k]);
+    for (uint32_t k = 0; k < segment.count; k++)
+        dev_complete_entry(queue, segment.index + k, &ends.end[k]);
+}
+
+/* Ends n NOPs. */
+DEV_FN void dev_run_nops(struct dev_queue *queue, struct dev_segment segment)
+{
+    struct dev_end end = dev_end_fault(segment.ticket, VYRE_OP_NOP, 0);
+    end.steps = 1;
+    for (uint32_t k = 0; k < segment.count; k++) {
+        dev_complete_entry(queue, segment.index + k, &end);
+        end.ticket++;
+    }
+}
+
+/* Runs n slots in place. Their completion entries are reserved at once, for each ends in exactly
+ * one. */
+DEV_FN void dev_run_in_place(struct dev_runtime *rt, struct dev_queue *queue,
+                             const struct dev_batch *batch, uint32_t first, uint32_t n)
+{
+    struct dev_tally tally = {0, 0, 0, 0};
+    struct dev_segment segment;
+    segment.first = first;
+    segment.ticket = queue->head;
+    segment.index = dev_complete_reserve(queue, n);
+    for (uint32_t end = first + n; segment.first < end;) {
+        int nops = dev_batch_slot(batch, segment.first)[VYRE_SLOT_OPCODE] == VYRE_OP_NOP;
+        uint32_t at = segment.first;
+        for (; at < end; at++) {
+            const uint32_t *slot = dev_batch_slot(batch, at);
+            if ((slot[VYRE_SLOT_OPCODE] == VYRE_OP_NOP) != nops) break;
+            dev_tally(rt, queue, &tally, slot);
+        }
+        segment.count = at - segment.first;
+        if (nops)
+            dev_run_nops(queue, segment);
+        else
+            dev_run_segment(rt, queue, batch, segment);
+        segment.first = at;
+        segment.ticket += segment.count;
+        segment.index += segment.count;
+    }
     dev_tally_flush(rt, queue, &tally);
     dev_add_relaxed(&rt->control[VYRE_CONTROL_DONE_COUNT], n);
 }

@@ -114,6 +114,16 @@ DEV_FN uint64_t dev_add64_relaxed(dev_word64 *word, uint64_t value)
     return old;
 }
 
+DEV_FN uint64_t dev_add64_both(dev_word64 *word, uint64_t value)
+{
+    uint64_t old;
+    asm volatile("atom.acq_rel.gpu.add.u64 %0, [%1], %2;"
+                 : "=l"(old)
+                 : "l"(word), "l"(value)
+                 : "memory");
+    return old;
+}
+
 DEV_FN uint32_t dev_sub_release(uint32_t *word, uint32_t value)
 {
     uint32_t old;
@@ -260,6 +270,11 @@ DEV_FN uint32_t dev_add_relaxed(uint32_t *word, uint32_t value)
 DEV_FN uint64_t dev_add64_relaxed(dev_word64 *word, uint64_t value)
 {
     return __atomic_fetch_add(word, value, __ATOMIC_RELAXED);
+}
+
+DEV_FN uint64_t dev_add64_both(dev_word64 *word, uint64_t value)
+{
+    return __atomic_fetch_add(word, value, __ATOMIC_ACQ_REL);
 }
 
 DEV_FN uint32_t dev_sub_release(uint32_t *word, uint32_t value)

@@ -60,7 +60,6 @@ DEV_FN int dev_system_accept(struct dev_runtime *rt, const uint32_t *slot, uint6
     const uint32_t *arg = slot + VYRE_SLOT_ARG0;
     uint32_t unlinked = DEV_NONE;
     uint32_t result = 0;
-    if (!dev_entry_room(rt, &rt->queues[0])) return 0;
     switch (slot[VYRE_SLOT_OPCODE]) {
     case DEV_SYS_INSTALL:
         result = dev_sys_install(rt, arg);
@@ -76,6 +75,7 @@ DEV_FN int dev_system_accept(struct dev_runtime *rt, const uint32_t *slot, uint6
         dev_system_shutdown(rt);
         break;
     default: /* DROP and QUEUE_CLOSE wait for their condition */
+        if (!dev_entry_room(rt, &rt->queues[0])) return 0;
         dev_lock(&rt->sched);
         unlinked = dev_entry_fill(rt, &rt->queues[0], slot, ticket, 0);
         dev_unlock(&rt->sched);

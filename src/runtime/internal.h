@@ -24,6 +24,7 @@ struct vyre_request {
     uint32_t lost; /* the device was gone before it answered */
     uint32_t result;
     uint32_t posted;
+    uint32_t waits;      /* for a condition: it may be under way for long */
     vyre_buffer *buffer; /* to be released when done, or NULL */
 };
 
@@ -32,6 +33,7 @@ struct vyre_system {
     pthread_cond_t answered;
     vyre_queue *queue; /* queue 0 */
     uint32_t reaping;  /* a thread waits for the ring on behalf of all */
+    uint32_t waiting;  /* requests under way that wait for a condition */
     struct vyre_request *requests;
 };
 

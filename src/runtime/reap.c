@@ -4,6 +4,9 @@
  * is looked at while completions stream in. Completions that a vyre_wait passes on its way are
  * kept, in order, until the caller asks.
  */
+#include <assert.h>
+#include <string.h>
+
 #include "base/clock.h"
 #include "device/complete.h"
 #include "runtime/internal.h"
@@ -51,22 +54,25 @@ static int pending(const vyre_queue *queue, uint64_t ticket)
     return ticket - queue->arrived <= UINT64_MAX / 2 || vyre_ticket_map_has(&queue->gaps, ticket);
 }
 
+#define SAME_PLACE(field, word)                                                                    \
+    static_assert(offsetof(vyre_completion, field) == 4 * (word), "as in the entry")
+SAME_PLACE(ticket, VYRE_COMPLETION_TICKET_LOW);
+SAME_PLACE(outcome, VYRE_COMPLETION_STATUS);
+SAME_PLACE(opcode, VYRE_COMPLETION_PROGRAM);
+SAME_PLACE(pc, VYRE_COMPLETION_PC);
+SAME_PLACE(out_of_bounds, VYRE_COMPLETION_OUT_OF_BOUNDS);
+SAME_PLACE(steps, VYRE_COMPLETION_STEPS);
+SAME_PLACE(flags, VYRE_COMPLETION_LAP);
+SAME_PLACE(result, VYRE_COMPLETION_RESULT0);
+static_assert(sizeof(vyre_completion) == VYRE_COMPLETION_BYTES, "as in the entry");
+
 /* Takes the next completion from the ring. 0: there is none. */
 static int take_entry(vyre_queue *queue, vyre_completion *out)
 {
     const uint32_t *entry = next_entry(queue);
     if (!entry) return 0;
-    uint32_t status = entry[VYRE_COMPLETION_STATUS];
-    out->ticket =
-        (uint64_t)entry[VYRE_COMPLETION_TICKET_HIGH] << 32 | entry[VYRE_COMPLETION_TICKET_LOW];
-    out->outcome = (uint16_t)vyre_completion_outcome_of(status);
-    out->fault = (uint16_t)vyre_completion_fault_of(status);
-    out->opcode = entry[VYRE_COMPLETION_PROGRAM];
-    out->pc = entry[VYRE_COMPLETION_PC];
-    out->out_of_bounds = entry[VYRE_COMPLETION_OUT_OF_BOUNDS];
-    out->steps = entry[VYRE_COMPLETION_STEPS];
-    for (uint32_t i = 0; i < VYRE_COMPLETION_RESULTS; i++)
-        out->result[i] = entry[VYRE_COMPLETION_RESULT0 + i];
+    memcpy(out, entry, sizeof *out); /* the same fields in the same places but for these two */
+    out->outcome = (uint16_t)vyre_completion_outcome_of(entry[VYRE_COMPLETION_STATUS]);
     out->flags = take_mark(queue, out->ticket);
     queue->next_entry++;
     arrive(queue, out->ticket);

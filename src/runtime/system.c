@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "device/entry.h"
 #include "device/system.h"
 
 #define SYSTEM_SLOTS 256u
@@ -57,6 +58,7 @@ static void answer(vyre *runtime, const vyre_completion *completion)
     if (!request) return;
     *link = request->next;
     request->done = 1;
+    if (request->waits) runtime->system.waiting--;
     request->lost = completion->outcome != VYRE_DONE;
     request->result = completion->result[0];
     if (request->buffer && !request->lost) vyre_buffer_release(request->buffer);
@@ -73,21 +75,29 @@ static void reap_answers(vyre *runtime)
     } while (count == 16);
 }
 
-/* Submits a request if the ring has room. (system.lock) */
+/*
+ * Submits a request if there is room: in the ring, and on the device for one that waits there. So
+ * the ring is never full of requests that wait, and one that ends what they wait for gets through.
+ * (system.lock)
+ */
 static int post(vyre *runtime, struct vyre_request *request, uint32_t opcode, const uint32_t *args)
 {
-    vyre_slot *slot = vyre_queue_slot(runtime->system.queue);
+    struct vyre_system *system = &runtime->system;
+    request->waits = opcode == DEV_SYS_DROP || opcode == DEV_SYS_QUEUE_CLOSE;
+    if (request->waits && system->waiting >= dev_system_share(runtime->device)) return 0;
+    vyre_slot *slot = vyre_queue_slot(system->queue);
     if (!slot) return 0;
     memset(slot->word, 0, sizeof slot->word);
     slot->word[VYRE_SLOT_STATUS] = VYRE_SLOT_PUBLISHED;
     slot->word[VYRE_SLOT_OPCODE] = opcode;
     memcpy(&slot->word[VYRE_SLOT_ARG0], args, VYRE_SLOT_ARGS * sizeof(uint32_t));
-    if (vyre_queue_submit(runtime->system.queue, &request->ticket, NULL) != VYRE_OK) return 0;
+    if (vyre_queue_submit(system->queue, &request->ticket, NULL) != VYRE_OK) return 0;
     request->posted = 1;
+    system->waiting += request->waits;
     return 1;
 }
 
-/* Submits drops that found the ring full before. (system.lock) */
+/* Submits drops that found no room before. (system.lock) */
 static void post_waiting(vyre *runtime)
 {
     for (struct vyre_request *r = runtime->system.requests; r; r = r->next) {
@@ -140,7 +150,7 @@ vyre_status vyre_system_call(vyre *runtime, uint32_t opcode, const uint32_t args
     pthread_mutex_lock(&system->lock);
     if (!system->reaping) reap_answers(runtime);
     post_waiting(runtime);
-    /* While the ring is full of drops that wait, one of them has to end first. */
+    /* Where there is no room, something under way has to end first. */
     while (!vyre_runtime_stopped(runtime) && !post(runtime, &request, opcode, args))
         await_answers(runtime);
     if (request.posted) {
@@ -188,14 +198,15 @@ void vyre_system_drop_buffer(vyre *runtime, vyre_buffer *buffer)
 {
     struct vyre_system *system = &runtime->system;
     struct vyre_request *request = &buffer->drop;
-    uint32_t args[VYRE_SLOT_ARGS] = {buffer->handle};
     pthread_mutex_lock(&system->lock);
+    if (!system->reaping) reap_answers(runtime);
     request->buffer = buffer;
-    int posted = post(runtime, request, DEV_SYS_DROP, args);
-    uint64_t ticket = request->ticket;
     enlist(system, request);
+    post_waiting(runtime);
+    uint32_t posted = request->posted;
+    uint64_t ticket = request->ticket;
     pthread_mutex_unlock(&system->lock);
-    if (!posted) return; /* the ring is full of drops: this one follows when there is room */
+    if (!posted) return; /* many drops wait: this one follows when there is room */
     await_taken(runtime, ticket);
     /* Most buffers are unused by now, and the answer is there or comes at once. */
     uint64_t until_ns = vyre_clock_after(vyre_clock_ns(), DROP_PATIENCE_NS);

@@ -120,12 +120,42 @@ static void after_the_end(void)
     vyre_queue *queue = vyre_queue_default(rt);
     uint32_t found = 0;
     register_op(rt, COUNT, count_run, &runs);
-    for (int i = 0; i < 3000; i++) {
+    for (int i = 0; i < 1000; i++) {
         uint64_t ticket = submit_op(queue, i % 3 ? COUNT : VYRE_OP_NOP, NULL, 0);
         wait_for(queue, ticket);
         found += vyre_cancel(queue, ticket, NULL) != VYRE_E_NOT_FOUND;
     }
     is_u64(found, 0, "no ticket is found after its end was received");
+    vyre_close(rt);
+}
+
+/* More slots that wait for their end than the in-flight table holds: each can still be cancelled.
+ */
+static void table_full(void)
+{
+    enum { QUEUES = 4, EACH = 12 };
+    struct gate gate = {0};
+    vyre_options options = cpu_options(1);
+    options.inflight_slots = 16;
+    vyre *rt = open_with(&options);
+    vyre_queue *queues[QUEUES];
+    vyre_error err;
+    uint32_t wrong = 0;
+    register_op(rt, PATIENT, patient_run, &gate);
+    for (uint32_t q = 0; q < QUEUES; q++) {
+        queues[q] = open_queue(rt, 16, q);
+        for (uint32_t i = 0; i < EACH; i++)
+            must(vyre_prep_op(next_slot(queues[q]), PATIENT, NULL, 0, &err), &err);
+        submit(queues[q]);
+    }
+    if (!reaches(&gate.entered, 1)) bail("no slot was run");
+    for (uint32_t i = 0; i < QUEUES * EACH; i++)
+        wrong += vyre_cancel(queues[i % QUEUES], i / QUEUES, &err) != VYRE_OK;
+    for (uint32_t i = 0; i < QUEUES * EACH; i++) {
+        vyre_completion end = wait_for(queues[i % QUEUES], i / QUEUES);
+        wrong += end.outcome != VYRE_DONE && !cancelled(&end);
+    }
+    is_u64(wrong, 0, "48 slots that never end, a table of 16: all were cancelled");
     vyre_close(rt);
 }
 
@@ -161,7 +191,7 @@ static void races(uint32_t workers, uint64_t state)
     uint32_t wrong = 0, hits = 0, expected = 0;
     register_op(rt, COUNT, count_run, &runs);
     if (pthread_create(&thread, NULL, cancel_on, &canceller) != 0) bail("no thread");
-    for (int round = 0; round < 2000; round++) {
+    for (int round = 0; round < 600; round++) {
         vyre_error err;
         uint32_t ahead = random_below(&state, 6);
         for (uint32_t i = 0; i <= ahead; i++)
@@ -182,7 +212,7 @@ static void races(uint32_t workers, uint64_t state)
     }
     atomic_store(&canceller.stop, 1);
     pthread_join(thread, NULL);
-    is_u64(wrong, 0, "%u workers: 2000 cancels in flight, %u in time", workers, hits);
+    is_u64(wrong, 0, "%u workers: 600 cancels in flight, %u in time", workers, hits);
     is_u64(runs, expected, "every slot ran once, or was cancelled and did not");
     vyre_close(rt);
 }
@@ -195,6 +225,7 @@ int main(int argc, char **argv)
     running(2);
     running(1);
     after_the_end();
+    table_full();
     races(1, seed);
     races(3, seed + 1);
     return done();

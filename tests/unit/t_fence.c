@@ -5,7 +5,7 @@
  */
 #include "support.h"
 
-enum { SPAN = 100, GATE = 101, SLOTS = 256, ROUNDS = 30 };
+enum { SPAN = 100, GATE = 101, SLOTS = 256, ROUNDS = 15 };
 
 /* When each slot began and ended, on a clock that only counts. */
 struct timeline {

@@ -77,7 +77,8 @@ static uint32_t any_word(struct attacker *a, uint32_t place)
     if (place == VYRE_SLOT_STATUS) return kind < 14 ? 1u : random_below(&a->state, 9);
     if (place == VYRE_SLOT_OPCODE) return opcodes[random_below(&a->state, 16)];
     if (place == VYRE_SLOT_PRIORITY) return random_below(&a->state, kind < 14 ? 5 : 8);
-    if (kind < 6) return a->handles[random_below(&a->state, 2 * BUFFERS + 2)];
+    if (kind < (place <= VYRE_SLOT_ARG0 + 1 ? 9u : 6u))
+        return a->handles[random_below(&a->state, 2 * BUFFERS + 2)];
     if (kind < 10) return WORD(random_below(&a->state, 300)) - 20;
     return random_below(&a->state, kind < 13 ? 16 : 1000);
 }
@@ -204,7 +205,8 @@ static void campaign(uint64_t seed, uint32_t flags, bool after_doorbell)
     is_u64(a.strange, 0, "once, done or faulted with a code");
     ok(victim.wrong == 0 && victim.ran > 0, "the other tenant's results were right");
     is_u64(damage(&victim), 0, "its buffers are as they were");
-    ok(probe.foreign == 0 && probe.runs > 0, "no operation was handed a foreign buffer");
+    is_u64(probe.foreign, 0, "no operation was handed a foreign buffer");
+    if (!after_doorbell) ok(probe.runs > 0, "and some were handed one's own");
     is_u64(observable(rt, 0, 0) + observable(rt, 3, 0), 0, "nobody's words were written");
     vyre_close(rt);
 }

@@ -170,13 +170,16 @@ static void *open_later(void *argument)
     return NULL;
 }
 
-/* More buffers are freed in use than requests fit the system queue; other calls wait their turn. */
-static void many_freed_in_use(void)
+/* More buffers are freed in use than requests fit the system queue, or entries the in-flight table;
+ * other calls get through. */
+static void many_freed_in_use(uint32_t inflight_slots)
 {
     enum { COUNT = 400 };
     static vyre_buffer *buffers[COUNT];
     struct gate gate = {0}, closed = {.open = 1};
-    vyre *rt = open_cpu(2);
+    vyre_options options = cpu_options(2);
+    options.inflight_slots = inflight_slots;
+    vyre *rt = open_with(&options);
     vyre_queue *queue = open_queue(rt, 512, 0);
     vyre_buffer *more = NULL;
     vyre_error err;
@@ -194,17 +197,17 @@ static void many_freed_in_use(void)
     submit(queue);
     for (int i = 0; i < COUNT; i++)
         vyre_buffer_free(buffers[i]);
+    works(vyre_cancel(queue, held + 5, &err), &err, "a cancel while 400 drops wait");
+    works(vyre_buffer_create(rt, 16, VYRE_DEVICE, &more, &err), &err, "and one more buffer");
     if (pthread_create(&thread, NULL, unregister_it, &work) != 0) bail("no thread");
     if (pthread_create(&opener, NULL, open_later, &gate) != 0) bail("no thread");
-    works(vyre_buffer_create(rt, 16, VYRE_DEVICE, &more, &err), &err,
-          "one more buffer while 400 drops wait");
     pthread_join(thread, NULL);
     pthread_join(opener, NULL);
-    is_u64(work.status, VYRE_OK, "and another call from another thread");
+    is_u64(work.status, VYRE_OK, "and in the end an unregister from another thread");
     uint32_t wrong = 0;
     for (uint64_t i = 0; i < COUNT + 2; i++)
-        wrong += wait_for(queue, held + i).outcome != VYRE_DONE;
-    is_u64(wrong, 0, "all 400 slots found their buffers");
+        wrong += wait_for(queue, held + i).outcome != (i == 5 ? VYRE_CANCELLED : VYRE_DONE);
+    is_u64(wrong, 0, "table of %u: all 400 slots found their buffers", inflight_slots);
     vyre_buffer_free(more);
     ok(buffers_gone(rt), "all 400 buffers are gone in the end");
     vyre_close(rt);
@@ -269,7 +272,8 @@ int main(void)
     closed_in_use();
     unregister_waits(1);
     unregister_waits(3);
-    many_freed_in_use();
+    many_freed_in_use(4096);
+    many_freed_in_use(16);
     refused_inside();
     return done();
 }

@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-enum { LONE = 100000, BATCHED = 100000, WARM = 2000, HOLD = 100 };
+enum { LONE = 10000, BATCHED = 190000, BATCH = 128, WARM = 2000, HOLD = 100 };
 enum { BLOCKED_HERE = 40, WRONG_RESULT = 41, ALLOCATED = 42 };
 
 /* From here on every thread of the process may only leave. */
@@ -73,18 +73,18 @@ static uint32_t run_lone(vyre_queue *queue, uint32_t count)
     return wrong;
 }
 
-/* Slots in batches of 32, reaped many at a time. */
+/* Slots in batches, reaped many at a time. */
 static uint32_t run_batches(vyre_queue *queue, uint32_t count)
 {
-    vyre_completion ends[32];
+    vyre_completion ends[BATCH];
     uint32_t wrong = 0;
-    for (uint32_t sent = 0; sent < count; sent += 32) {
+    for (uint32_t sent = 0; sent < count; sent += BATCH) {
         size_t n = 0;
-        for (uint32_t i = 0; i < 32; i++)
+        for (uint32_t i = 0; i < BATCH; i++)
             wrong += vyre_prep_atomic_add(vyre_queue_slot(queue), WORD(1), 1, NULL) != VYRE_OK;
         wrong += vyre_queue_submit(queue, NULL, NULL) != VYRE_OK;
-        wrong += vyre_queue_reap_wait(queue, ends, 32, 32, VYRE_FOREVER, &n, NULL) != VYRE_OK;
-        wrong += n != 32;
+        wrong += vyre_queue_reap_wait(queue, ends, BATCH, BATCH, VYRE_FOREVER, &n, NULL) != VYRE_OK;
+        wrong += n != BATCH;
     }
     return wrong;
 }

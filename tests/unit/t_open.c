@@ -218,6 +218,41 @@ static void automatic(void)
     vyre_close(rt);
 }
 
+struct listener {
+    uint32_t lines, broken;
+};
+
+static void listen(void *ctx, enum vyre_log_level level, const char *line)
+{
+    struct listener *listener = ctx;
+    listener->lines++;
+    listener->broken += level > VYRE_LOG_INFO || line[0] == '\0' || strchr(line, '\n') != NULL;
+}
+
+static void log_hook(void)
+{
+    struct listener listener = {0};
+    vyre_options options = cpu_options(1);
+    options.log = listen;
+    options.log_ctx = &listener;
+    vyre_close(open_with(&options));
+    ok(listener.lines > 0 && listener.broken == 0, "the log hook hears %u lines", listener.lines);
+}
+
+/* The promise: a 4,096-slot queue and two workers in less than 2 MiB. */
+static void memory_budget(void)
+{
+    struct meter meter = {0};
+    vyre_allocator hooks = meter_allocator(&meter);
+    vyre_options options = cpu_options(2);
+    options.allocator = &hooks;
+    options.default_queue_slots = 4096;
+    vyre *rt = open_with(&options);
+    ok(meter.live_bytes < 2 * 1024 * 1024, "4096 slots and two workers take %lld bytes",
+       (long long)meter.live_bytes);
+    vyre_close(rt);
+}
+
 static void version(void)
 {
     char text[32];
@@ -236,6 +271,8 @@ int main(void)
     capabilities();
     unsupported();
     automatic();
+    log_hook();
+    memory_budget();
     version();
     return done();
 }

@@ -5,7 +5,7 @@
  */
 #include "support.h"
 
-enum { THREADS = 6, ROUNDS = 400, PAIR_SLOTS = 60000 };
+enum { THREADS = 6, ROUNDS = 150, PAIR_SLOTS = 30000 };
 
 struct owner {
     vyre *rt;
