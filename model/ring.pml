@@ -252,7 +252,7 @@ end_idle:
 #ifdef M_TWO_POLLERS
     :: atomic { ANY_POLLABLE -> role = 1; polls = 1 }
 #else
-    :: atomic { role == 0 && ANY_POLLABLE -> role = 1; polls = 1 } /* A6, pairs with R6 */
+    :: atomic { role == 0 && ANY_POLLABLE -> role = 1; polls = 1 } /* try-lock */
 #endif
        goto poll
 #ifdef STOP
@@ -280,7 +280,7 @@ poll:
 #if NQ == 3
         :: POLLABLE(2) -> q = 2
 #endif
-        :: !ANY_POLLABLE -> polls = 0; role = 0; goto idle /* R6 */
+        :: !ANY_POLLABLE -> polls = 0; role = 0; goto idle
         fi;
         db = doorbell[q] /* A1, pairs with R1 */
     }
@@ -427,7 +427,7 @@ complete:
         :: else
         fi;
 #endif
-        i = completed[q]; completed[q] = (i + 1) & 255; /* reserved by one atomic add */
+        i = completed[q]; completed[q] = (i + 1) & 255; /* one atomic add: R10 and A10 */
 #ifdef M_LAP_FIRST
     }
     entry_lap[PLACE(q, i)] = LAP(i);
@@ -490,7 +490,7 @@ final_drain:
         final_head[2] = head[2];
 #endif
 #endif
-        state = GONE; /* R3, pairs with A3: the final heads are seen with it */
+        state = GONE; /* R6, pairs with A6: the final heads are seen with it */
         goto out
     }
 
@@ -567,7 +567,7 @@ proctype host(byte q, total)
 #ifdef M_NO_ROOM_CHECK
            true ->
 #else
-           SUB(INDEX(submitted), reaped[q]) < N ->
+           SUB(INDEX(submitted), reaped[q]) < N -> /* A3, pairs with R3 */
 #endif
            n = 1;
 #ifdef BATCH
@@ -598,7 +598,7 @@ proctype host(byte q, total)
        :: else ->
            d_step {
 #ifndef M_DOORBELL_FIRST
-               doorbell[q] = INDEX(submitted + n); /* R1, pairs with A1; then a full fence */
+               doorbell[q] = INDEX(submitted + n); /* R1, pairs with A1; then F1 */
 #endif
                late[GHOST(q, submitted)] = (state != RUNNING);
                if
@@ -622,14 +622,14 @@ reap:
                final[GHOST(q, k)] = HEARD; k = 0;
                entry_number[PLACE(q, reaped[q])] = 0; entry_status[PLACE(q, reaped[q])] = 0
            }
-           reaped[q] = (reaped[q] + 1) & 255 /* R4, pairs with A4 of the submitting side */
+           reaped[q] = (reaped[q] + 1) & 255 /* R3, pairs with A3 of the submitting side */
        }
 #ifdef STOP
 #ifdef M_RING_BEFORE_GONE
     :: !lost_known && entry_lap[PLACE(q, reaped[q])] != LAP(reaped[q]) ->
         state == GONE;
 #else
-    :: !lost_known && state == GONE -> /* A3, pairs with R3 */
+    :: !lost_known && state == GONE -> /* A6, pairs with R6 */
         if
         :: entry_lap[PLACE(q, reaped[q])] == LAP(reaped[q]) -> goto reap
         :: else

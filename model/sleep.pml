@@ -183,7 +183,7 @@ inline complete(qq, is_long)
 #else
 #define end_entry                                                                                  \
     inflight--; /* R4 */                                                                           \
-    d_step { ends_same[0] = 0; ends_same[1] = 0 } /* R5: ends moves on */
+    d_step { ends_same[0] = 0; ends_same[1] = 0 } /* R11: ends moves on */
 #endif
 
 /* A doorbell without its slots taken, as seen without the role. */
@@ -211,7 +211,7 @@ again:
         :: role
         fi;
 #ifdef FENCE
-        ends_same[_pid] = 1 /* A5, pairs with R5: reads ends */
+        ends_same[_pid] = 1 /* A11, pairs with R11: reads ends */
 #endif
     }
 
@@ -279,7 +279,7 @@ end_slot:
     atomic {
         is_long = 0;
         if
-        :: IS_FENCE(q, k) || lifted -> ends_same[0] = 0; ends_same[1] = 0 /* R5 */
+        :: IS_FENCE(q, k) || lifted -> ends_same[0] = 0; ends_same[1] = 0 /* R11 */
         :: else
         fi;
         if
@@ -352,7 +352,7 @@ pop:
     :: else
     fi;
 #endif
-    atomic { poller = 0; role = 0 } /* R6 */
+    atomic { poller = 0; role = 0 } /* unlock */
 #ifdef M_LEAVE_BLIND
     goto execute;
 #endif
@@ -404,7 +404,7 @@ sleep:
 #else
     sleepers++;
     if
-    :: role -> role = 0; poller = 0 /* R6 */
+    :: role -> role = 0; poller = 0 /* unlock */
     :: else
     fi;
     /* F2, pairs with F1: one more look at everything. */
@@ -470,7 +470,7 @@ leave:
     fi;
     goto again;
 
-gone: /* final heads, then R3; then F3 and a look whether reapers sleep */
+gone: /* final heads, then R6; then F3 and a look whether reapers sleep */
     state = GONE;
 #ifdef WAIT
 #ifndef M_GONE_SILENT
@@ -612,7 +612,7 @@ active proctype helper()
     :: else
     fi;
 #endif
-    poller = 0; /* R6 */
+    poller = 0; /* unlock */
     if
     :: sleepers == 0 -> goto out /* F2 before it */
     :: else

@@ -124,6 +124,16 @@ DEV_FN uint64_t dev_add64_both(dev_word64 *word, uint64_t value)
     return old;
 }
 
+DEV_FN uint32_t dev_add_release(uint32_t *word, uint32_t value)
+{
+    uint32_t old;
+    asm volatile("atom.release.gpu.add.u32 %0, [%1], %2;"
+                 : "=r"(old)
+                 : "l"(word), "r"(value)
+                 : "memory");
+    return old;
+}
+
 DEV_FN uint32_t dev_sub_release(uint32_t *word, uint32_t value)
 {
     uint32_t old;
@@ -275,6 +285,11 @@ DEV_FN uint64_t dev_add64_relaxed(dev_word64 *word, uint64_t value)
 DEV_FN uint64_t dev_add64_both(dev_word64 *word, uint64_t value)
 {
     return __atomic_fetch_add(word, value, __ATOMIC_ACQ_REL);
+}
+
+DEV_FN uint32_t dev_add_release(uint32_t *word, uint32_t value)
+{
+    return __atomic_fetch_add(word, value, __ATOMIC_RELEASE);
 }
 
 DEV_FN uint32_t dev_sub_release(uint32_t *word, uint32_t value)

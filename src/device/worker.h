@@ -81,7 +81,8 @@ DEV_FN void dev_worker_sleep(struct dev_runtime *rt, int role, uint32_t ends)
     dev_fence_full(); /* F2 */
     int work = dev_load_relaxed(&rt->waiting_mask) != 0 || dev_load_relaxed(&rt->shutdown);
     /* While another worker polls, doorbells and fences are his; he looks again when he stops. */
-    if (!work && dev_load_relaxed(&rt->page->poller) == 0) work = dev_poller_wanted(rt, ends);
+    if (!work && dev_load_acquire(&rt->page->poller, DEV_DEVICE) == 0)
+        work = dev_poller_wanted(rt, ends); /* with the heads of the one who polled last */
     if (!work) dev_sleep(&rt->wake_seq, seen);
     dev_sub_release(&rt->page->sleepers, 1);
 }
@@ -121,7 +122,7 @@ DEV_FN void dev_worker(struct dev_runtime *rt)
         uint32_t progress = 0;
         if (!role) role = dev_lock_try(&rt->page->poller);
         if (role) {
-            ends = dev_load_relaxed(&rt->ends);
+            ends = dev_load_acquire(&rt->ends, DEV_DEVICE); /* A11 pairs with R11 in entry.h */
             progress = dev_poll_pass(rt, &batch);
         }
         /* While more urgent slots stream in, only aged work below them may start. */
