@@ -69,7 +69,7 @@ DEV_FN void dev_entry_end(struct dev_runtime *rt, uint32_t index, const struct d
     dev_entry_give(rt, index);
     dev_unlock(&rt->sched);
     dev_sub_release(&queue->inflight, 1); /* R4 pairs with A4 */
-    dev_add_release(&rt->ends, 1); /* R11 pairs with A11: who sees it sees the count */
+    dev_add_release(&rt->ends, 1);        /* R11 pairs with A11: who sees it sees the count */
 }
 
 /* Runs the slot of an entry and ends it. The caller has it to itself. */

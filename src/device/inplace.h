@@ -91,16 +91,9 @@ DEV_FN int dev_in_place(const uint32_t *slot, uint32_t waiting_mask)
            dev_builtin_small(slot[VYRE_SLOT_OPCODE], slot + VYRE_SLOT_ARG0);
 }
 
-/* Slots of a batch that are run together. */
-struct dev_segment {
-    uint64_t ticket; /* of the first */
-    uint64_t index;  /* of its completion entry */
-    uint32_t first;  /* its place in the batch */
-    uint32_t count;
-};
-
 /* How the slots of a batch ended. */
 struct dev_batch_ends {
+    uint32_t count;
     struct dev_end end[DEV_BATCH];
     uint32_t result[DEV_BATCH][VYRE_COMPLETION_RESULTS];
 };
@@ -124,68 +117,51 @@ DEV_FN void dev_run_small(struct dev_call *call, const uint32_t *slot, struct de
         ends->result[k][i] = call->result[i];
 }
 
-/*
- * Runs n small slots that are not NOPs. All are run before the first entry is written: an atomic
- * operation waits for the stores before it, and the lines of the entries are still with the host.
+/* Runs n slots, as far as there is something to run, and counts them. A NOP has no place in `ends`.
  */
-DEV_NO_INLINE void dev_run_segment(struct dev_runtime *rt, struct dev_queue *queue,
-                                   const struct dev_batch *batch, struct dev_segment segment)
+DEV_FN void dev_run_batch(struct dev_runtime *rt, struct dev_queue *queue,
+                          const struct dev_batch *batch, uint32_t first,
+                          struct dev_batch_ends *ends)
 {
-    struct dev_batch_ends ends;
+    struct dev_tally tally = {0, 0, 0, 0};
     struct dev_call call;
     call.rt = rt;
     call.entry = NULL;
     call.tenant = queue->setup.tenant;
-    for (uint32_t k = 0; k < segment.count; k++) {
-        const uint32_t *slot = dev_batch_slot(batch, segment.first + k);
-        ends.end[k] = dev_end_fault(segment.ticket + k, slot[VYRE_SLOT_OPCODE], 0);
-        call.place = (uint32_t)(segment.ticket + k) & (queue->setup.slots - 1);
-        dev_run_small(&call, slot, &ends, k);
+    for (uint32_t k = 0; k < ends->count; k++) {
+        const uint32_t *slot = dev_batch_slot(batch, first + k);
+        dev_tally(rt, queue, &tally, slot);
+        if (slot[VYRE_SLOT_OPCODE] == VYRE_OP_NOP) continue;
+        uint64_t ticket = queue->head + k;
+        ends->end[k] = dev_end_fault(ticket, slot[VYRE_SLOT_OPCODE], 0);
+        call.place = (uint32_t)ticket & (queue->setup.slots - 1);
+        dev_run_small(&call, slot, ends, k);
     }
-    for (uint32_t k = 0; k < segment.count; k++)
-        dev_complete_entry(queue, segment.index + k, &ends.end[k]);
+    dev_tally_flush(rt, queue, &tally);
+    dev_add_relaxed(&rt->control[VYRE_CONTROL_DONE_COUNT], ends->count);
 }
 
-/* Ends n NOPs. */
-DEV_FN void dev_run_nops(struct dev_queue *queue, struct dev_segment segment)
-{
-    struct dev_end end = dev_end_fault(segment.ticket, VYRE_OP_NOP, 0);
-    end.steps = 1;
-    for (uint32_t k = 0; k < segment.count; k++) {
-        dev_complete_entry(queue, segment.index + k, &end);
-        end.ticket++;
-    }
-}
-
-/* Runs n slots in place. Their completion entries are reserved at once, for each ends in exactly
- * one. */
+/*
+ * Runs n slots in place. Their completion entries are reserved at once, for each ends in exactly
+ * one. All are run and counted before the first entry is written: whoever sees an end finds it
+ * counted, and an atomic operation would wait for the stores before it, while the lines of the
+ * entries are still with the host.
+ */
 DEV_FN void dev_run_in_place(struct dev_runtime *rt, struct dev_queue *queue,
                              const struct dev_batch *batch, uint32_t first, uint32_t n)
 {
-    struct dev_tally tally = {0, 0, 0, 0};
-    struct dev_segment segment;
-    segment.first = first;
-    segment.ticket = queue->head;
-    segment.index = dev_complete_reserve(queue, n);
-    for (uint32_t end = first + n; segment.first < end;) {
-        int nops = dev_batch_slot(batch, segment.first)[VYRE_SLOT_OPCODE] == VYRE_OP_NOP;
-        uint32_t at = segment.first;
-        for (; at < end; at++) {
-            const uint32_t *slot = dev_batch_slot(batch, at);
-            if ((slot[VYRE_SLOT_OPCODE] == VYRE_OP_NOP) != nops) break;
-            dev_tally(rt, queue, &tally, slot);
-        }
-        segment.count = at - segment.first;
-        if (nops)
-            dev_run_nops(queue, segment);
+    struct dev_batch_ends ends;
+    struct dev_end nop = dev_end_fault(queue->head, VYRE_OP_NOP, 0);
+    nop.steps = 1;
+    ends.count = n;
+    dev_run_batch(rt, queue, batch, first, &ends);
+    uint64_t index = dev_complete_reserve(queue, n);
+    for (uint32_t k = 0; k < n; k++, nop.ticket++) {
+        if (dev_batch_slot(batch, first + k)[VYRE_SLOT_OPCODE] == VYRE_OP_NOP)
+            dev_complete_entry(queue, index + k, &nop);
         else
-            dev_run_segment(rt, queue, batch, segment);
-        segment.first = at;
-        segment.ticket += segment.count;
-        segment.index += segment.count;
+            dev_complete_entry(queue, index + k, &ends.end[k]);
     }
-    dev_tally_flush(rt, queue, &tally);
-    dev_add_relaxed(&rt->control[VYRE_CONTROL_DONE_COUNT], n);
 }
 
 #endif
