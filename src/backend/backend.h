@@ -28,8 +28,8 @@ struct vyre_backend_table {
     /* Whether the caller is one of the workers. */
     int (*on_worker)(const struct vyre_backend_run *run);
     /*
-     * The caller waits for queue 0. If all workers are busy with operations, so that nobody looks at it, the caller
-     * does so itself; where the device is not in this process, nothing happens.
+     * The caller waits for queue 0. If all workers are busy with operations, so that nobody looks
+     * at it, the caller does so itself; where the device is not in this process, nothing happens.
      */
     void (*help)(struct dev_runtime *device);
     /* One sleeping worker shall look at the doorbells. */
