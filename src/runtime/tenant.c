@@ -7,6 +7,7 @@
 
 #include "device/debuglog.h"
 #include "runtime/internal.h"
+#include "wire/bytes.h"
 
 static vyre_status check_tenant(const vyre *runtime, uint32_t tenant, vyre_error *err)
 {
@@ -76,17 +77,10 @@ vyre_status vyre_tenant_log(vyre *runtime, uint32_t tenant, uint64_t *cursor,
     return VYRE_OK;
 }
 
-static void put_word(unsigned char *bytes, size_t index, uint32_t word)
+/* Whether the storage is large enough for an image of `want` bytes; says how large it must be. */
+static vyre_status check_storage(const void *bytes, size_t size, size_t want, size_t *needed,
+                                 vyre_error *err)
 {
-    for (int i = 0; i < 4; i++)
-        bytes[index * 4 + (size_t)i] = (unsigned char)(word >> 8 * i);
-}
-
-static vyre_status check_image(const vyre *runtime, uint32_t tenant, const void *bytes, size_t size,
-                               size_t want, size_t *needed, vyre_error *err)
-{
-    (void)runtime;
-    (void)tenant;
     if (needed) *needed = want;
     if (size < want)
         return vyre_fail(err, VYRE_E_TOO_SMALL, "the image has %zu bytes, the storage %zu", want,
@@ -102,13 +96,14 @@ vyre_status vyre_image_control(vyre *runtime, uint32_t tenant, void *bytes, size
     if (status) return status;
     const struct dev_runtime *device = runtime->device;
     size_t want = ((size_t)VYRE_CONTROL_WORDS + device->observable_words) * 4;
-    status = check_image(runtime, tenant, bytes, size, want, needed, err);
+    status = check_storage(bytes, size, want, needed, err);
     if (status) return status;
     for (uint32_t i = 0; i < VYRE_CONTROL_WORDS; i++)
-        put_word(bytes, i, dev_load_acquire(&device->control[i], DEV_SYSTEM));
+        vyre_bytes_set_word(bytes, i, dev_load_acquire(&device->control[i], DEV_SYSTEM));
     const uint32_t *observables = observables_of(runtime, tenant);
     for (uint32_t i = 0; i < device->observable_words; i++)
-        put_word(bytes, VYRE_CONTROL_WORDS + i, dev_load_acquire(&observables[i], DEV_SYSTEM));
+        vyre_bytes_set_word(bytes, VYRE_CONTROL_WORDS + i,
+                            dev_load_acquire(&observables[i], DEV_SYSTEM));
     return VYRE_OK;
 }
 
@@ -119,7 +114,7 @@ vyre_status vyre_image_ring(vyre *runtime, uint32_t tenant, void *bytes, size_t 
     if (status) return status;
     const struct dev_runtime *device = runtime->device;
     size_t want = (size_t)device->inflight_slots * VYRE_SLOT_BYTES;
-    status = check_image(runtime, tenant, bytes, size, want, needed, err);
+    status = check_storage(bytes, size, want, needed, err);
     if (status) return status;
     memset(bytes, 0, want);
     for (uint32_t i = 0; i < device->inflight_slots; i++) {
@@ -129,8 +124,8 @@ vyre_status vyre_image_ring(vyre *runtime, uint32_t tenant, void *bytes, size_t 
         if (state == VYRE_SLOT_EMPTY || dev_load_relaxed(&entry->queue) == 0) continue;
         if (dev_load_relaxed(&entry->slot[VYRE_SLOT_TENANT]) != tenant) continue;
         for (uint32_t w = 0; w < VYRE_SLOT_WORDS; w++)
-            put_word(bytes, (size_t)i * VYRE_SLOT_WORDS + w,
-                     w == 0 ? state : dev_load_relaxed(&entry->slot[w]));
+            vyre_bytes_set_word(bytes, (size_t)i * VYRE_SLOT_WORDS + w,
+                                w == 0 ? state : dev_load_relaxed(&entry->slot[w]));
     }
     return VYRE_OK;
 }
@@ -141,7 +136,7 @@ vyre_status vyre_image_debug_log(vyre *runtime, uint32_t tenant, void *bytes, si
     vyre_status status = check_tenant(runtime, tenant, err);
     if (status) return status;
     size_t want = (1 + 4 * (size_t)DEV_LOG_RECORDS) * 4;
-    status = check_image(runtime, tenant, bytes, size, want, needed, err);
+    status = check_storage(bytes, size, want, needed, err);
     if (status) return status;
     const struct dev_log *log = &runtime->device->logs[tenant];
     uint64_t written = __atomic_load_n(&log->count, __ATOMIC_ACQUIRE);
@@ -151,12 +146,12 @@ vyre_status vyre_image_debug_log(vyre *runtime, uint32_t tenant, void *bytes, si
     status = vyre_tenant_log(runtime, tenant, &cursor, records, DEV_LOG_RECORDS, &count, NULL, err);
     if (status) return status;
     memset(bytes, 0, want);
-    put_word(bytes, 0, (uint32_t)(4 * count));
+    vyre_bytes_set_word(bytes, 0, (uint32_t)(4 * count));
     for (size_t i = 0; i < count; i++) {
-        put_word(bytes, 1 + 4 * i, records[i].format);
-        put_word(bytes, 2 + 4 * i, records[i].a);
-        put_word(bytes, 3 + 4 * i, records[i].b);
-        put_word(bytes, 4 + 4 * i, records[i].slot);
+        vyre_bytes_set_word(bytes, 1 + 4 * i, records[i].format);
+        vyre_bytes_set_word(bytes, 2 + 4 * i, records[i].a);
+        vyre_bytes_set_word(bytes, 3 + 4 * i, records[i].b);
+        vyre_bytes_set_word(bytes, 4 + 4 * i, records[i].slot);
     }
     return VYRE_OK;
 }

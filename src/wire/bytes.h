@@ -2,7 +2,7 @@
  *
  * Words in byte buffers, and the checks that every call on a buffer begins with. Loads and stores
  * go byte by byte (compilers make one instruction of them), so a buffer needs no alignment and its
- * words are little-endian on every host. For the files of this room.
+ * words are little-endian on every host. For this room and the runtime's images.
  *
  * The invariant of the checks: they write nothing but the error.
  */
