@@ -11,6 +11,8 @@
 #   make docs      writes anew what is made from tables: docs/builtins.md, vyre(1), bash completion
 #   make format    lays the sources out
 #   make clean     removes build/
+#
+# CC and CFLAGS count when a build directory is made; to change them later, make clean first.
 
 PREFIX = /usr/local
 DESTDIR =
@@ -36,7 +38,7 @@ bench: build/release/build.ninja
 
 install: build/release/build.ninja
 	@cmake --build build/release --target vyre vyre_static vyre_cli
-	@DESTDIR=$(DESTDIR) cmake --install build/release --prefix $(PREFIX)
+	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
 
 docs:
 	@scripts/gen-builtins-doc

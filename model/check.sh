@@ -44,17 +44,17 @@ say configuration verdict
 
 # One-slot rings, two laps, two queues of one producer each, two workers.
 check ring-two-queues-stop ring.pml "-DNQ=3 -DN=1 -DT=2 -DSTOP" \
-    "stopped_in_ring stopped_waiting refused lost table_full"
+    "stopped_in_ring stopped_waiting stopped_running refused lost table_full"
 check ring-two-queues-cancel ring.pml "-DNQ=3 -DN=1 -DT=2 -DCANCEL" \
     "cancelled_in_ring cancelled_waiting cancelled_claimed cancelled_running not_found table_full"
 check ring-two-queues-both ring.pml "-DNQ=3 -DN=1 -DT=2 -DSTOP -DCANCEL" \
     "cancelled_in_ring cancelled_waiting cancelled_claimed cancelled_running not_found
      stopped_in_ring stopped_waiting refused lost table_full"
 
-# Two-slot rings, two laps (one and a half where both requests come), one queue, two workers.
+# Two-slot rings, two laps (one and a half with requests to cancel), one queue, two workers.
 check ring-two-slots-stop ring.pml "-DNQ=2 -DN=2 -DT=4 -DFENCE -DBATCH -DSTOP" \
     "stopped_in_ring stopped_waiting refused lost fence_waited table_full"
-check ring-two-slots-cancel ring.pml "-DNQ=2 -DN=2 -DT=4 -DFENCE -DBATCH -DCANCEL" \
+check ring-two-slots-cancel ring.pml "-DNQ=2 -DN=2 -DT=3 -DFENCE -DBATCH -DCANCEL" \
     "cancelled_in_ring cancelled_waiting cancelled_claimed cancelled_running cancelled_fence
      not_found fence_waited table_full"
 check ring-two-slots-both ring.pml "-DNQ=2 -DN=2 -DT=3 -DBATCH -DSTOP -DCANCEL" \
@@ -62,7 +62,7 @@ check ring-two-slots-both ring.pml "-DNQ=2 -DN=2 -DT=3 -DBATCH -DSTOP -DCANCEL" 
      stopped_in_ring stopped_waiting refused lost"
 
 # Workers that sleep.
-check sleep-long sleep.pml "-DLONG -DT1=2 -DT2=2" \
+check sleep-long sleep.pml "-DLONG -DT1=2 -DT2=1" \
     "long_ended slept second_look shared_out role_handed_over producer_wakes"
 check sleep-fence sleep.pml "-DLONG -DFENCE -DT1=1 -DT2=2" \
     "long_ended slept second_look fence_waited fence_look fence_handed_over"
@@ -73,6 +73,7 @@ check sleep-stop sleep.pml "-DLONG -DSTOP -DSTOP_ANY -DT1=1 -DT2=1" \
 check sleep-stop-help sleep.pml "-DNQ=2 -DSTOP -DHELP -DT1=1" "slept help_stopped"
 
 # Reapers that sleep too.
-check sleep-host sleep.pml "-DLONG -DWAIT -DT1=1 -DT2=2" "host_slept slept long_ended shared_out"
+check sleep-host sleep.pml "-DLONG -DWAIT -DT1=1 -DT2=1" "host_slept slept long_ended shared_out"
+check sleep-host-twice sleep.pml "-DNQ=2 -DWAIT -DT1=2" "host_slept slept shared_out"
 check sleep-host-stop sleep.pml "-DNQ=2 -DWAIT -DSTOP -DSTOP_ANY -DT1=2" "host_slept slept"
 finish

@@ -208,7 +208,7 @@ inline write_words(qq, kk, ss, ii)
         assert(SUB(ii, reaped[qq]) < N);
         assert(final[GHOST(qq, kk)] == NONE);
         assert(ss != CANCELLED || (asked && IS_TARGET(qq, kk)));
-        assert(ss != STOPPED || (shutdown && !ran[GHOST(qq, kk)]));
+        assert(ss != STOPPED || shutdown);
         assert(ss != DONE || qq == 0 || ran[GHOST(qq, kk)]);
         final[GHOST(qq, kk)] = ss;
         ran[GHOST(qq, kk)] = 0; late[GHOST(qq, kk)] = 0; /* said: a slot that ended runs no more */
@@ -411,12 +411,16 @@ answered:
 
 complete:
     atomic {
-#ifdef CANCEL
+        /* A running operation may look at the wish and at the stop, and end early. */
         if
-        :: e != NO_ENTRY && wish[e] && st == DONE -> st = CANCELLED; REACH(cancelled_running)
         :: true
-        fi;
+#ifdef CANCEL
+        :: e != NO_ENTRY && wish[e] && st == DONE -> st = CANCELLED; REACH(cancelled_running)
 #endif
+#ifdef STOP
+        :: e != NO_ENTRY && shutdown && st == DONE -> st = STOPPED; REACH(stopped_running)
+#endif
+        fi;
         if
         :: e != NO_ENTRY -> table_status[e] = ENDED
         :: else

@@ -2,7 +2,9 @@
 /**
  * @file buffer.h
  * Buffers: memory that slots name by a handle. A buffer belongs to one tenant; only that tenant's
- * slots can use it.
+ * slots can use it. All functions may be called from any thread; freeing a buffer while another
+ * thread uses it is the caller's mistake. Each PINNED buffer holds a descriptor for its shared
+ * memory, whose pages are taken when they are first touched.
  */
 #ifndef VYRE_BUFFER_H
 #define VYRE_BUFFER_H

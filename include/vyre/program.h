@@ -29,8 +29,13 @@ typedef struct vyre_call {
 
 /**
  * A native operation. Returns 0 for done; any other value makes the slot fault with OPERATION, the
- * value in pc. It runs on a worker thread, several at once if there are several workers, and must
- * return: nothing can stop it.
+ * value in pc. That alone decides, also if the slot was cancelled or its deadline passed while it
+ * ran.
+ *
+ * It runs on a worker thread, several at once if there are several workers, and must return:
+ * nothing can stop it. It may submit slots, and make and free buffers and queues; it must not wait
+ * for slots, which may need the very worker it runs on. vyre_stop, vyre_close, vyre_queue_close and
+ * vyre_operation_unregister refuse to be called from it.
  */
 typedef uint32_t (*vyre_operation_fn)(vyre_call *call);
 
@@ -43,7 +48,7 @@ typedef struct vyre_operation_options {
     uint32_t tenant;       /**< whose slots may run it; default VYRE_TENANT_ANY */
     uint32_t read_handles; /**< bit i: argument i is a handle of a buffer it reads */
     uint32_t write_handles; /**< bit i: argument i is a handle of a buffer it writes */
-    uint32_t steps;         /**< what a run costs; default 1 */
+    uint32_t steps;         /**< what a run costs, as it stands in the completion; default 1 */
     vyre_operation_fn run;
     void *ctx;
 } vyre_operation_options;
@@ -65,7 +70,7 @@ VYRE_API vyre_status vyre_operation_register(vyre *runtime, const vyre_operation
 /**
  * Takes the operation away: slots submitted before still run it, later ones fault. Returns when the
  * function will never be called again; so not from inside a native operation (E_STATE, nothing
- * done). NULL is allowed.
+ * done). NULL is allowed. Any thread.
  */
 VYRE_API vyre_status vyre_operation_unregister(vyre_operation *operation, vyre_error *err);
 

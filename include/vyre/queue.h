@@ -6,7 +6,7 @@
  * A queue is a submission ring and a completion ring with one producer, bound to one tenant. One
  * thread submits (vyre_queue_slot, vyre_prep_*, vyre_slot_*, vyre_queue_submit) and one thread
  * reaps (vyre_wait, vyre_queue_reap, vyre_queue_reap_wait); they may be two threads or one.
- * Different queues are independent.
+ * Different queues are independent. Each queue holds a descriptor for its shared memory.
  *
  * At most as many slots as the queue has are outstanding: submitted, and not yet received by the
  * reaping side.
@@ -92,7 +92,7 @@ VYRE_API vyre_status vyre_queue_open(vyre *runtime, const vyre_queue_options *op
 /**
  * Waits until all submitted slots of the queue have ended, then frees it; completions nobody reaped
  * are dropped. Slots that were got but not submitted are forgotten. NULL is allowed. No other
- * thread may use the queue.
+ * thread may use the queue. Not from inside a native operation: then it does nothing.
  */
 VYRE_API void vyre_queue_close(vyre_queue *queue);
 
@@ -100,7 +100,7 @@ VYRE_API void vyre_queue_close(vyre_queue *queue);
  * to be closed. */
 VYRE_API vyre_queue *vyre_queue_default(vyre *runtime);
 
-/** The number of slots of the queue. */
+/** The number of slots of the queue. Any thread. */
 VYRE_API uint32_t vyre_queue_capacity(const vyre_queue *queue);
 
 /* Submitting.
@@ -108,7 +108,9 @@ VYRE_API uint32_t vyre_queue_capacity(const vyre_queue *queue);
 
 /**
  * The next free slot, to be filled by a vyre_prep function before vyre_queue_submit; NULL means
- * full and nothing else. The slot lies in the ring: do not touch it after the submit.
+ * full and nothing else (or that queue is NULL). The slot lies in the ring: do not touch it after
+ * the submit. It cannot be given back: one that is submitted without having been prepared ends with
+ * the fault NOT_PUBLISHED.
  */
 VYRE_API vyre_slot *vyre_queue_slot(vyre_queue *queue);
 
@@ -156,11 +158,15 @@ VYRE_API vyre_status vyre_prep_compare_swap(vyre_slot *slot, uint32_t word, uint
 /** Copies `count` words upwards, one at a time. */
 VYRE_API vyre_status vyre_prep_memcpy(vyre_slot *slot, uint32_t from, uint32_t to, uint32_t count,
                                       vyre_error *err);
-/** Steps a DFA over bytes: result 0 the state, 1 whether one accepted, 2 and 3 the offset after the
- * first accept. */
+/** Steps a DFA over bytes (status also E_RESERVED): result 0 the state, 1 whether one accepted, 2
+ * and 3 the offset after the first accept. */
 VYRE_API vyre_status vyre_prep_dfa_step(vyre_slot *slot, const vyre_dfa_step *step,
                                         vyre_error *err);
-/** Ends after every earlier slot of the queue has ended; later ones start after it. */
+/**
+ * Ends after every earlier slot of the queue has ended; later ones start after it. Counts the epoch
+ * up and stores the tag in the tenant's observable word 0. item_count is the wire format's and
+ * changes nothing.
+ */
 VYRE_API vyre_status vyre_prep_fence(vyre_slot *slot, uint32_t item_count, uint32_t tag,
                                      vyre_error *err);
 /** Several small operations in one slot. Statuses also: E_WIRE_PACKED_*, E_WIRE_OPCODE (an opcode
@@ -175,29 +181,31 @@ VYRE_API vyre_status vyre_prep_printf(vyre_slot *slot, uint32_t format, uint32_t
 VYRE_API vyre_status vyre_prep_op(vyre_slot *slot, uint32_t opcode, const uint32_t *args,
                                   size_t arg_count, vyre_error *err);
 
-/** Sets the priority (enum vyre_priority) of a prepared slot. The first mark takes memory.
- * Statuses: E_NULL, E_RANGE, E_NO_MEMORY. */
+/** Sets the priority (enum vyre_priority) of a slot that is prepared already. Statuses: E_NULL,
+ * E_RANGE. */
 VYRE_API vyre_status vyre_slot_priority(vyre_slot *slot, uint32_t priority, vyre_error *err);
 
 /**
  * Sets the deadline of a slot that was got from this queue and not yet submitted, in place of the
- * queue's: this many nanoseconds after the submit; 0: none. Statuses: E_NULL, E_RANGE (not such a
- * slot).
+ * queue's: this many nanoseconds after the submit; 0: none. A slot that has not ended by then
+ * faults with DEADLINE; what already runs sees it at its next look, a native operation by
+ * vyre_call_cancelled. Statuses: E_NULL, E_RANGE (not such a slot).
  */
 VYRE_API vyre_status vyre_slot_deadline(vyre_queue *queue, vyre_slot *slot, uint64_t deadline_ns,
                                         vyre_error *err);
 
 /**
- * Marks a slot as above as one that may run twice: after the device was lost it is submitted again
- * under the same ticket. The mark is kept by the library and shows in the completion. Statuses:
- * E_NULL, E_RANGE, E_NO_MEMORY (only for the first mark of a queue).
+ * Marks a slot as above as one that may run twice: after the device was lost it may be submitted
+ * again under the same ticket. The mark is kept by the library and shows in the completion. The
+ * first mark of a queue takes memory. Statuses: E_NULL, E_RANGE, E_NO_MEMORY.
  */
 VYRE_API vyre_status vyre_slot_repeatable(vyre_queue *queue, vyre_slot *slot, vyre_error *err);
 
 /**
  * Asks for an end of a submitted slot. One that has not started ends as cancelled; a native
- * operation sees the wish by vyre_call_cancelled. The end comes as an ordinary completion. Any
- * thread. Statuses: E_NULL, E_NOT_FOUND (ended already or never submitted), E_STOPPED.
+ * operation that runs sees the wish by vyre_call_cancelled, and its return value alone decides how
+ * the slot ends. The end comes as an ordinary completion. Any thread. Statuses: E_NULL, E_NOT_FOUND
+ * (ended already or never submitted), E_STOPPED.
  */
 VYRE_API vyre_status vyre_cancel(vyre_queue *queue, uint64_t ticket, vyre_error *err);
 

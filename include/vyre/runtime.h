@@ -33,9 +33,9 @@ enum vyre_backend {
     VYRE_BACKEND_CUDA = 2  /**< a resident kernel on an NVIDIA GPU */
 };
 
-/** In any 32-bit option: let the library choose. */
+/** In a 32-bit option of vyre_options whose comment names a default: let the library choose. */
 #define VYRE_DEFAULT   0xFFFFFFFFu
-/** In any 64-bit option: let the library choose. */
+/** The same for its 64-bit options. */
 #define VYRE_DEFAULT64 0xFFFFFFFFFFFFFFFFull
 
 /** The tenant of every call that names none. */
@@ -68,15 +68,15 @@ typedef void (*vyre_log_fn)(void *ctx, enum vyre_log_level level, const char *li
 typedef struct vyre_options {
     uint32_t size;                /**< sizeof(vyre_options) */
     uint32_t backend;             /**< enum vyre_backend; default AUTO */
-    uint32_t workers;             /**< worker threads; default one per core; 0 is an error */
+    uint32_t workers;             /**< 1..256 worker threads; default one per core; 0 is an error */
     uint32_t default_queue_slots; /**< slots of vyre_queue_default; default 256; 0: there is none */
     uint32_t max_queues;          /**< 1..1024, default 64 */
     uint32_t max_tenants;         /**< 1..1024, default 32; tenants are numbered from 0 */
     uint32_t max_handles;         /**< buffers and operations, 1..65535, default 1024 */
     uint32_t inflight_slots;      /**< slots between ring and completion, 16..65536, default 4096 */
     uint32_t observable_words;    /**< of each tenant, 1..1048576, default 256 */
-    uint32_t
-        seal_polls; /**< how often a slot whose seal does not fit is read again; default 1000 */
+    uint32_t seal_polls; /**< how often a slot whose seal does not fit is read again, not 0; default
+                            1000 */
     uint64_t idle_spin_ns; /**< how long one idle worker looks before it sleeps; default 100 us, 0
                               on one core */
     uint64_t ageing_ns; /**< a waiting priority level is served at least this often; default 1 ms,
@@ -127,6 +127,14 @@ typedef struct vyre_caps {
     char fix[160];    /**< what would make it so; empty if it is */
 } vyre_caps;
 
+#define VYRE_CAPS_INIT                                                                             \
+    {                                                                                              \
+        (uint32_t)sizeof(vyre_caps), 0u, 0u, 0u, {0}, {0}, {0},                                    \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
+
 /** Fills *caps for a backend, CPU or CUDA. Any thread. Statuses: E_NULL, E_RANGE, E_SIZE. */
 VYRE_API vyre_status vyre_backend_caps(enum vyre_backend backend, vyre_caps *caps, vyre_error *err);
 
@@ -143,7 +151,15 @@ typedef struct vyre_description {
     char choice[160];      /**< what was chosen and why, one line */
 } vyre_description;
 
-/** Fills *description. Statuses: E_NULL, E_SIZE. */
+#define VYRE_DESCRIPTION_INIT                                                                      \
+    {                                                                                              \
+        (uint32_t)sizeof(vyre_description), 0u, 0u, 0u, 0u, 0u, 0u, 0u,                            \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
+
+/** Fills *description, and frees what slots have stopped using. Statuses: E_NULL, E_SIZE. */
 VYRE_API vyre_status vyre_describe(vyre *runtime, vyre_description *description, vyre_error *err);
 
 #ifdef __cplusplus

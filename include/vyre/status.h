@@ -5,7 +5,8 @@
  *
  * Whatever can fail returns a vyre_status (0, or negative and fixed for ever) and takes a last
  * argument `vyre_error *err`, which may be NULL. The caller owns it; it needs no initialisation and
- * no free, and is written only when the call fails. Out-parameters change only on success.
+ * no free, and is written only when the call fails. Out-parameters change only on success, unless
+ * the function says otherwise.
  */
 #ifndef VYRE_STATUS_H
 #define VYRE_STATUS_H

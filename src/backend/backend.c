@@ -29,8 +29,9 @@ vyre_status vyre_backend_refuse(const struct vyre_backend_table *backend, vyre_e
 vyre_status vyre_backend_caps(enum vyre_backend backend, vyre_caps *caps, vyre_error *err)
 {
     if (!caps) return vyre_fail(err, VYRE_E_NULL, "caps is null");
-    if (caps->size != sizeof *caps)
-        return vyre_fail(err, VYRE_E_SIZE, "caps.size is %u, not %zu", caps->size, sizeof *caps);
+    if (caps->size < sizeof *caps)
+        return vyre_fail(err, VYRE_E_SIZE, "caps.size is %u; this version has %zu bytes",
+                         caps->size, sizeof *caps);
     const struct vyre_backend_table *table = vyre_backend_find((uint32_t)backend);
     if (!table)
         return vyre_fail(err, VYRE_E_RANGE, "%u is not a backend with caps; 1 is cpu, 2 is cuda",

@@ -64,6 +64,19 @@ vyre_status vyre_fail(vyre_error *err, vyre_status status, const char *format, .
     return status;
 }
 
+vyre_status vyre_fail_with(vyre_error *err, vyre_status status, const char *fix, const char *format,
+                           ...)
+{
+    if (err) {
+        va_list args;
+        va_start(args, format);
+        set(err, status, format, args);
+        va_end(args);
+        snprintf(err->fix, sizeof err->fix, "%s", fix);
+    }
+    return status;
+}
+
 vyre_status vyre_fail_at(vyre_error *err, vyre_status status, uint32_t place_kind, uint64_t place,
                          const char *format, ...)
 {

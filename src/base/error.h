@@ -19,6 +19,10 @@
 vyre_status vyre_fail(vyre_error *err, vyre_status status, const char *format, ...)
     VYRE_PRINTF(3, 4);
 
+/* As vyre_fail, with a fix that fits the site better than the status's own. */
+vyre_status vyre_fail_with(vyre_error *err, vyre_status status, const char *fix, const char *format,
+                           ...) VYRE_PRINTF(4, 5);
+
 /* As vyre_fail, with the place where it happened (enum vyre_error_place). */
 vyre_status vyre_fail_at(vyre_error *err, vyre_status status, uint32_t place_kind, uint64_t place,
                          const char *format, ...) VYRE_PRINTF(5, 6);

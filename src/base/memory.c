@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/checked.h"
@@ -29,6 +30,13 @@ static void default_free(void *ctx, void *pointer, size_t size)
 static void *default_map(void *ctx, size_t size, int *fd)
 {
     (void)ctx;
+    /* Past the limit on file sizes ftruncate would not fail but kill the process. */
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        size > limit.rlim_cur) {
+        errno = EFBIG;
+        return NULL;
+    }
     int memfd = memfd_create("vyre", MFD_CLOEXEC);
     if (memfd < 0) return NULL;
     void *base = MAP_FAILED;
@@ -62,8 +70,9 @@ vyre_status vyre_memory_init(struct vyre_memory *memory, const vyre_allocator *h
             return vyre_fail(err, VYRE_E_NULL, "the allocator has no %s function",
                              hooks->alloc ? "free" : "alloc");
         if (!hooks->map != !hooks->unmap)
-            return vyre_fail(err, VYRE_E_CONFLICT, "the allocator has %s but not %s",
-                             hooks->map ? "map" : "unmap", hooks->map ? "unmap" : "map");
+            return vyre_fail_with(err, VYRE_E_CONFLICT, "give both map and unmap, or neither",
+                                  "the allocator has %s but not %s", hooks->map ? "map" : "unmap",
+                                  hooks->map ? "unmap" : "map");
         chosen = *hooks;
         if (!chosen.map) {
             chosen.map = default_map;
@@ -98,6 +107,21 @@ void vyre_memory_free(struct vyre_memory *memory, void *pointer, size_t bytes)
     memory->hooks.free(memory->hooks.ctx, pointer, bytes);
 }
 
+/* Says why there was no mapping, as far as the system told. */
+static vyre_status map_failed(int cause, const char *what, size_t bytes, vyre_error *err)
+{
+    if (cause == 0 || cause == ENOMEM)
+        return vyre_fail(err, VYRE_E_NO_MEMORY, "%s: no shareable memory for %zu bytes", what,
+                         bytes);
+    vyre_fail_errno(err, cause, "%s: no shareable memory for %zu bytes", what, bytes);
+    if (cause == EMFILE || cause == ENFILE)
+        vyre_fail_fix(
+            err,
+            "raise the limit on open files (ulimit -n), or open fewer queues and pinned buffers");
+    if (cause == EFBIG) vyre_fail_fix(err, "raise the limit on file sizes (ulimit -f)");
+    return VYRE_E_SYSTEM;
+}
+
 vyre_status vyre_memory_map(struct vyre_memory *memory, size_t bytes, const char *what,
                             struct vyre_mapping *out, vyre_error *err)
 {
@@ -105,10 +129,9 @@ vyre_status vyre_memory_map(struct vyre_memory *memory, size_t bytes, const char
     if (!vyre_round_up_size(bytes, (size_t)sysconf(_SC_PAGESIZE), &rounded))
         return vyre_fail(err, VYRE_E_OVERFLOW, "%s: %zu bytes do not fit whole pages", what, bytes);
     int fd = -1;
+    errno = 0;
     void *base = memory->hooks.map(memory->hooks.ctx, rounded, &fd);
-    if (!base)
-        return vyre_fail(err, VYRE_E_NO_MEMORY, "%s: no shareable memory for %zu bytes", what,
-                         rounded);
+    if (!base) return map_failed(errno, what, rounded, err);
     __atomic_fetch_add(&memory->live_bytes, rounded, __ATOMIC_RELAXED);
     *out = (struct vyre_mapping){base, rounded, fd};
     return VYRE_OK;

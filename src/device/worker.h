@@ -127,7 +127,7 @@ DEV_FN void dev_worker(struct dev_runtime *rt)
         }
         /* While more urgent slots stream in, only aged work below them may start. */
         uint32_t index = dev_runq_pop(rt, progress ? VYRE_PRIORITY_NORMAL : VYRE_PRIORITY_IDLE);
-        if (progress) dev_share_out(rt);
+        if (progress || index != DEV_NONE) dev_share_out(rt);
         if (index != DEV_NONE) {
             if (role) dev_role_leave(rt, ends);
             role = 0;

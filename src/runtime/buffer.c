@@ -11,15 +11,16 @@
 static vyre_status check(const vyre *runtime, size_t bytes, const vyre_buffer_options *options,
                          vyre_error *err)
 {
-    if (bytes == 0) return vyre_fail(err, VYRE_E_RANGE, "a buffer of 0 bytes cannot be used");
+    if (bytes == 0)
+        return vyre_fail_with(err, VYRE_E_RANGE, "ask for at least one byte",
+                              "a buffer of 0 bytes cannot be used");
     if (bytes > SIZE_MAX / 2)
         return vyre_fail(err, VYRE_E_OVERFLOW, "a buffer of %zu bytes fits no address space",
                          bytes);
     if (options->kind != VYRE_DEVICE && options->kind != VYRE_PINNED)
         return vyre_fail(err, VYRE_E_RANGE, "kind is %u; 1 is device, 2 is pinned", options->kind);
-    if (options->tenant >= runtime->device->max_tenants)
-        return vyre_fail(err, VYRE_E_RANGE, "tenant is %u; this runtime has tenants 0 to %u",
-                         options->tenant, runtime->device->max_tenants - 1);
+    vyre_status status = vyre_tenant_check(runtime, options->tenant, err);
+    if (status) return status;
     if (options->rights == 0 || options->rights & ~(uint32_t)(VYRE_RIGHT_READ | VYRE_RIGHT_WRITE))
         return vyre_fail(err, VYRE_E_RANGE, "rights is 0x%x; 1 is read, 2 is write, 3 is both",
                          options->rights);
@@ -97,7 +98,8 @@ vyre_status vyre_buffer_create_with(vyre *runtime, size_t bytes, const vyre_buff
     if (!runtime) return vyre_fail(err, VYRE_E_NULL, "runtime is null");
     if (!out) return vyre_fail(err, VYRE_E_NULL, "buffer is null");
     vyre_status status =
-        options ? vyre_options_read(&chosen, options, sizeof chosen, sizeof chosen, err) : VYRE_OK;
+        options ? vyre_options_read(&chosen, options, sizeof chosen, "vyre_buffer_options", err)
+                : VYRE_OK;
     if (!status) status = check(runtime, bytes, &chosen, err);
     if (status) return status;
     if (vyre_runtime_stopped(runtime))
@@ -147,10 +149,13 @@ static vyre_status check_range(const vyre_buffer *buffer, size_t offset, const v
 {
     if (!buffer) return vyre_fail(err, VYRE_E_NULL, "buffer is null");
     if (!bytes && length != 0) return vyre_fail(err, VYRE_E_NULL, "bytes is null");
-    if (offset > buffer->bytes || length > buffer->bytes - offset)
-        return vyre_fail_at(err, VYRE_E_RANGE, VYRE_PLACE_BYTE, offset,
-                            "%zu bytes at offset %zu reach past the end of a buffer of %zu", length,
-                            offset, buffer->bytes);
+    if (offset > buffer->bytes || length > buffer->bytes - offset) {
+        vyre_fail_at(err, VYRE_E_RANGE, VYRE_PLACE_BYTE, offset,
+                     "%zu bytes at offset %zu reach past the end of a buffer of %zu", length,
+                     offset, buffer->bytes);
+        vyre_fail_fix(err, "end at byte %zu at the latest", buffer->bytes);
+        return VYRE_E_RANGE;
+    }
     return VYRE_OK;
 }
 

@@ -108,8 +108,8 @@ struct vyre_queue {
     uint64_t reaped; /* (atomic) first_ticket plus how many completions the caller has received */
     uint64_t next_entry;
     uint32_t wait_mode;
-    uint32_t lost_known; /* the device is gone: lost_next is set */
-    uint64_t lost_next;  /* the first ticket that is lost and not yet kept as such */
+    uint32_t untaken_known; /* the device is gone: untaken_next is set */
+    uint64_t untaken_next;  /* the first ticket that it did not take and that has not ended here */
     struct vyre_kept *kept;
     uint32_t kept_free;
     uint32_t kept_first;
@@ -207,6 +207,11 @@ void vyre_queue_pause(vyre_queue *queue, uint64_t until_ns);
 
 /* Ends the thread. The device must have given the queue up. */
 void vyre_watcher_stop(vyre_queue *queue);
+
+/* tenant.c */
+
+/* Whether the runtime has this tenant. E_RANGE. */
+vyre_status vyre_tenant_check(const vyre *runtime, uint32_t tenant, vyre_error *err);
 
 /* buffer.c, operation.c
  * --------------------------------------------------------------------------------------- */

@@ -59,11 +59,12 @@ static vyre_status check_options(vyre_options *options, const vyre_caps *caps, v
         options->idle_spin_ns = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 100000 : 0;
     if (options->ageing_ns == VYRE_DEFAULT64) options->ageing_ns = 1000000;
     if (options->ageing_ns == 0)
-        return vyre_fail(err, VYRE_E_RANGE,
-                         "ageing_ns is 0; waiting work would always pass urgent work");
+        return vyre_fail_with(err, VYRE_E_RANGE, "use 1 or more, or VYRE_DEFAULT64",
+                              "ageing_ns is 0; waiting work would always pass urgent work");
     if (options->default_queue_slots & (options->default_queue_slots - 1))
-        return vyre_fail(err, VYRE_E_RANGE, "default_queue_slots is %u, not a power of two",
-                         options->default_queue_slots);
+        return vyre_fail_with(err, VYRE_E_RANGE, "use 0, or a power of two up to 65536",
+                              "default_queue_slots is %u, not a power of two",
+                              options->default_queue_slots);
     return VYRE_OK;
 }
 
@@ -140,7 +141,7 @@ vyre_status vyre_open(vyre **out, const vyre_options *given, vyre_error *err)
     void *storage;
     if (!out) return vyre_fail(err, VYRE_E_NULL, "runtime is null");
     vyre_status status =
-        given ? vyre_options_read(&options, given, sizeof options, sizeof options, err) : VYRE_OK;
+        given ? vyre_options_read(&options, given, sizeof options, "vyre_options", err) : VYRE_OK;
     if (!status) status = vyre_memory_init(&memory, options.allocator, err);
     if (!status) status = choose(&proto, &options, &caps, err);
     if (!status) status = check_options(&options, &caps, err);
@@ -230,9 +231,9 @@ vyre_status vyre_describe(vyre *runtime, vyre_description *out, vyre_error *err)
 {
     if (!runtime) return vyre_fail(err, VYRE_E_NULL, "runtime is null");
     if (!out) return vyre_fail(err, VYRE_E_NULL, "description is null");
-    if (out->size != sizeof *out)
-        return vyre_fail(err, VYRE_E_SIZE, "description.size is %u, not %zu", out->size,
-                         sizeof *out);
+    if (out->size < sizeof *out)
+        return vyre_fail(err, VYRE_E_SIZE, "description.size is %u; this version has %zu bytes",
+                         out->size, sizeof *out);
     vyre_description filled;
     vyre_system_collect(runtime);
     memset(&filled, 0, sizeof filled);

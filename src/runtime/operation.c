@@ -16,13 +16,15 @@ static vyre_status check(const vyre *runtime, const vyre_operation_options *opti
 {
     if (!options->run) return vyre_fail(err, VYRE_E_NULL, "run is null");
     if (!vyre_opcode_is_user(options->opcode)) {
-        vyre_fail(err, VYRE_E_WIRE_OPCODE, "0x%x is not a user opcode", options->opcode);
+        vyre_fail(err, VYRE_E_WIRE_OPCODE, "%u (0x%x) is not a user opcode", options->opcode,
+                  options->opcode);
         vyre_fail_fix(err, "use 8 to 0xFFEF, or 0x10000 to 0x7FFFFFFF");
         return VYRE_E_WIRE_OPCODE;
     }
-    if (options->tenant != VYRE_TENANT_ANY && options->tenant >= runtime->device->max_tenants)
-        return vyre_fail(err, VYRE_E_RANGE, "tenant is %u; this runtime has tenants 0 to %u",
-                         options->tenant, runtime->device->max_tenants - 1);
+    vyre_status status = options->tenant == VYRE_TENANT_ANY
+                             ? VYRE_OK
+                             : vyre_tenant_check(runtime, options->tenant, err);
+    if (status) return status;
     if ((options->read_handles | options->write_handles) & ~ALL_ARGS)
         return vyre_fail(err, VYRE_E_RANGE,
                          "handle masks 0x%x and 0x%x name arguments past the %uth",
@@ -61,8 +63,8 @@ static vyre_status install(vyre_operation *operation, const vyre_operation_optio
     uint32_t result;
     status = vyre_system_call(runtime, DEV_SYS_INSTALL, args, &result, err);
     if (!status && result)
-        status = vyre_fail(err, VYRE_E_EXISTS, "opcode 0x%x is taken by another operation",
-                           options->opcode);
+        status = vyre_fail(err, VYRE_E_EXISTS, "opcode %u (0x%x) is taken by another operation",
+                           options->opcode, options->opcode);
     pthread_mutex_lock(&runtime->system.lock);
     if (status) {
         vyre_handle_give(runtime, operation->handle);
@@ -82,7 +84,8 @@ vyre_status vyre_operation_register(vyre *runtime, const vyre_operation_options 
     if (!runtime) return vyre_fail(err, VYRE_E_NULL, "runtime is null");
     if (!options) return vyre_fail(err, VYRE_E_NULL, "options is null");
     if (!out) return vyre_fail(err, VYRE_E_NULL, "operation is null");
-    vyre_status status = vyre_options_read(&chosen, options, sizeof chosen, sizeof chosen, err);
+    vyre_status status =
+        vyre_options_read(&chosen, options, sizeof chosen, "vyre_operation_options", err);
     if (!status) status = check(runtime, &chosen, err);
     if (status) return status;
     if (vyre_runtime_stopped(runtime))

@@ -28,7 +28,7 @@ static inline void fill(vyre_slot *slot, uint32_t opcode, const uint32_t *args, 
 static vyre_status slot_is_null(vyre_error *err)
 {
     vyre_fail(err, VYRE_E_NULL, "slot is null");
-    vyre_fail_fix(err, "vyre_queue_slot returns NULL when the queue is full: reap first");
+    vyre_fail_fix(err, "vyre_queue_slot returns NULL when the queue is full: submit, then reap");
     return VYRE_E_NULL;
 }
 
@@ -158,7 +158,8 @@ vyre_status vyre_prep_op(vyre_slot *slot, uint32_t opcode, const uint32_t *args,
                          VYRE_SLOT_ARGS);
     if (!args && arg_count != 0) return vyre_fail(err, VYRE_E_NULL, "args is null");
     if (!vyre_opcode_is_publishable(opcode))
-        return vyre_fail(err, VYRE_E_WIRE_OPCODE, "opcode 0x%x cannot be published", opcode);
+        return vyre_fail(err, VYRE_E_WIRE_OPCODE, "opcode %u (0x%x) cannot be published", opcode,
+                         opcode);
     fill(slot, opcode, args, arg_count);
     return VYRE_OK;
 }

@@ -22,9 +22,8 @@ static vyre_status check(const vyre *runtime, const vyre_queue_options *options,
         vyre_fail_fix(err, "ask for 256 or 4096 slots");
         return VYRE_E_RANGE;
     }
-    if (options->tenant >= runtime->device->max_tenants)
-        return vyre_fail(err, VYRE_E_RANGE, "tenant is %u; this runtime has tenants 0 to %u",
-                         options->tenant, runtime->device->max_tenants - 1);
+    vyre_status status = vyre_tenant_check(runtime, options->tenant, err);
+    if (status) return status;
     if (options->flags & ~(uint32_t)(VYRE_QUEUE_SEALED | VYRE_QUEUE_UNSEALED))
         return vyre_fail(err, VYRE_E_RESERVED,
                          "flags 0x%x has bits that this version does not know", options->flags);
@@ -192,7 +191,8 @@ vyre_status vyre_queue_open(vyre *runtime, const vyre_queue_options *options, vy
     if (!runtime) return vyre_fail(err, VYRE_E_NULL, "runtime is null");
     if (!out) return vyre_fail(err, VYRE_E_NULL, "queue is null");
     vyre_status status =
-        options ? vyre_options_read(&chosen, options, sizeof chosen, sizeof chosen, err) : VYRE_OK;
+        options ? vyre_options_read(&chosen, options, sizeof chosen, "vyre_queue_options", err)
+                : VYRE_OK;
     if (!status) status = check(runtime, &chosen, err);
     if (status) return status;
     uint32_t number = take_number(runtime);

@@ -137,18 +137,20 @@ static int device_gone(const vyre_queue *queue)
     return dev_load_acquire(&queue->runtime->device->page->state, DEV_SYSTEM) == DEV_GONE;
 }
 
-/* The device is gone: whatever it did not take is lost, and is kept here as such. */
-static void count_lost(vyre_queue *queue)
+/* The device has stopped and is gone: what it did not take has not run, and never will. Only the
+ * device writes to the ring, so these slots end here. */
+static void end_untaken(vyre_queue *queue)
 {
     if (!device_gone(queue) || next_entry(queue)) return;
     uint64_t submitted = __atomic_load_n(&queue->submitted, __ATOMIC_ACQUIRE);
-    if (!queue->lost_known) {
-        uint32_t lost = (uint32_t)submitted - dev_load_relaxed(&queue->page->final_head);
-        queue->lost_next = submitted - lost;
-        queue->lost_known = 1;
+    if (!queue->untaken_known) {
+        uint32_t untaken = (uint32_t)submitted - dev_load_relaxed(&queue->page->final_head);
+        queue->untaken_next = submitted - untaken;
+        queue->untaken_known = 1;
     }
-    for (; queue->lost_next != submitted; queue->lost_next++) {
-        vyre_completion completion = {.ticket = queue->lost_next, .outcome = VYRE_LOST};
+    for (; queue->untaken_next != submitted; queue->untaken_next++) {
+        vyre_completion completion = {
+            .ticket = queue->untaken_next, .outcome = VYRE_CANCELLED, .fault = VYRE_FAULT_STOPPED};
         completion.flags = take_mark(queue, completion.ticket);
         arrive(queue, completion.ticket);
         keep(queue, &completion);
@@ -248,12 +250,12 @@ void vyre_queue_pause(vyre_queue *queue, uint64_t until_ns)
 static int wait_for_news(vyre_queue *queue, uint64_t until_ns)
 {
     if (vyre_queue_ready(queue)) {
-        count_lost(queue);
+        end_untaken(queue);
         return 0;
     }
     if (until_ns != UINT64_MAX && vyre_clock_ns() >= until_ns) return 1;
     vyre_queue_pause(queue, until_ns);
-    count_lost(queue);
+    end_untaken(queue);
     return 0;
 }
 
@@ -320,7 +322,7 @@ vyre_status vyre_queue_reap(vyre_queue *queue, vyre_completion *completions, siz
     if (!count) return vyre_fail(err, VYRE_E_NULL, "count is null");
     size_t n = reap(queue, completions, max);
     if (n < max && device_gone(queue)) {
-        count_lost(queue);
+        end_untaken(queue);
         n += reap(queue, completions + n, max - n);
     }
     *count = n;
@@ -333,7 +335,9 @@ vyre_status vyre_queue_reap_wait(vyre_queue *queue, vyre_completion *completions
     if (!queue) return vyre_fail(err, VYRE_E_NULL, "queue is null");
     if (!completions && max != 0) return vyre_fail(err, VYRE_E_NULL, "completions is null");
     if (!count) return vyre_fail(err, VYRE_E_NULL, "count is null");
-    if (min > max) return vyre_fail(err, VYRE_E_RANGE, "min is %zu, above max %zu", min, max);
+    if (min > max)
+        return vyre_fail_with(err, VYRE_E_RANGE, "make room for at least min completions",
+                              "min is %zu, above max %zu", min, max);
     uint64_t until_ns = until(timeout_ns);
     size_t n = reap(queue, completions, max);
     while (n < min && __atomic_load_n(&queue->submitted, __ATOMIC_ACQUIRE) != queue->reaped) {

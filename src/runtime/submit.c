@@ -14,6 +14,7 @@
 
 vyre_slot *vyre_queue_slot(vyre_queue *queue)
 {
+    if (!queue) return NULL;
     if (queue->got - queue->reaped_seen >= queue->slots) {
         queue->reaped_seen =
             __atomic_load_n(&queue->reaped, __ATOMIC_ACQUIRE); /* A3 pairs with R3 */
@@ -87,8 +88,10 @@ static vyre_status pending_ticket(const vyre_queue *queue, const vyre_slot *slot
     uint32_t ahead = (uint32_t)(distance / sizeof *slot) - (uint32_t)queue->submitted;
     if (distance % sizeof *slot != 0 || distance / sizeof *slot >= queue->slots ||
         (ahead & queue->mask) >= pending)
-        return vyre_fail(err, VYRE_E_RANGE,
-                         "the slot was not got from this queue, or is submitted already");
+        return vyre_fail_with(
+            err, VYRE_E_RANGE,
+            "call it between vyre_queue_slot and vyre_queue_submit, with that queue",
+            "the slot was not got from this queue, or is submitted already");
     *ticket = queue->submitted + (ahead & queue->mask);
     return VYRE_OK;
 }

@@ -9,13 +9,21 @@
 #include "runtime/internal.h"
 #include "wire/bytes.h"
 
+vyre_status vyre_tenant_check(const vyre *runtime, uint32_t tenant, vyre_error *err)
+{
+    uint32_t count = runtime->device->max_tenants;
+    if (tenant < count) return VYRE_OK;
+    vyre_fail(err, VYRE_E_RANGE, "tenant is %u; this runtime has tenants 0 to %u", tenant,
+              count - 1);
+    vyre_fail_fix(err, "use a tenant from 0 to %u, or open the runtime with a higher max_tenants",
+                  count - 1);
+    return VYRE_E_RANGE;
+}
+
 static vyre_status check_tenant(const vyre *runtime, uint32_t tenant, vyre_error *err)
 {
     if (!runtime) return vyre_fail(err, VYRE_E_NULL, "runtime is null");
-    if (tenant >= runtime->device->max_tenants)
-        return vyre_fail(err, VYRE_E_RANGE, "tenant is %u; this runtime has tenants 0 to %u",
-                         tenant, runtime->device->max_tenants - 1);
-    return VYRE_OK;
+    return vyre_tenant_check(runtime, tenant, err);
 }
 
 static const uint32_t *observables_of(const vyre *runtime, uint32_t tenant)
@@ -31,10 +39,13 @@ vyre_status vyre_tenant_observables(vyre *runtime, uint32_t tenant, uint32_t fir
     if (status) return status;
     if (!words && count != 0) return vyre_fail(err, VYRE_E_NULL, "words is null");
     uint32_t size = runtime->device->observable_words;
-    if (first > size || count > size - first)
-        return vyre_fail_at(err, VYRE_E_RANGE, VYRE_PLACE_WORD, first,
-                            "%u words from %u on, but a tenant has %u observable words", count,
-                            first, size);
+    if (first > size || count > size - first) {
+        vyre_fail_at(err, VYRE_E_RANGE, VYRE_PLACE_WORD, first,
+                     "%u words from %u on, but a tenant has %u observable words", count, first,
+                     size);
+        vyre_fail_fix(err, "read fewer words, or open the runtime with more observable_words");
+        return VYRE_E_RANGE;
+    }
     const uint32_t *from = observables_of(runtime, tenant) + first;
     for (uint32_t i = 0; i < count; i++)
         words[i] = dev_load_acquire(&from[i], DEV_SYSTEM);
@@ -52,9 +63,10 @@ vyre_status vyre_tenant_log(vyre *runtime, uint32_t tenant, uint64_t *cursor,
     const struct dev_log *log = &runtime->device->logs[tenant];
     uint64_t written = __atomic_load_n(&log->count, __ATOMIC_ACQUIRE);
     if (*cursor > written)
-        return vyre_fail(err, VYRE_E_RANGE,
-                         "the cursor is %llu, but only %llu records were written",
-                         (unsigned long long)*cursor, (unsigned long long)written);
+        return vyre_fail_with(err, VYRE_E_RANGE,
+                              "start with cursor 0, and pass on what the last call left in it",
+                              "the cursor is %llu, but only %llu records were written",
+                              (unsigned long long)*cursor, (unsigned long long)written);
     uint64_t at = *cursor, skipped = 0;
     size_t n = 0;
     while (at < written && n < max) {

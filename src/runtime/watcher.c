@@ -65,7 +65,7 @@ static void *watch(void *argument)
             continue;
         }
         if (!said_gone && gone(watcher)) {
-            /* What is left is lost, and that is news too. */
+            /* What was not taken ends on the reaping side, and that is news too. */
             said_gone = 1;
             signal_fd(watcher);
         }

@@ -36,10 +36,13 @@ static vyre_status count_args(const vyre_packed_op *ops, size_t count, size_t *w
     size_t header = header_words(count);
     size_t total = 0;
     for (size_t i = 0; i < count; i++) {
-        if (ops[i].opcode > 0xFF)
-            return vyre_fail_at(err, VYRE_E_WIRE_OPCODE, VYRE_PLACE_ARGUMENT, i,
-                                "packed operation %zu has the opcode 0x%X, at most 0xFF", i,
-                                ops[i].opcode);
+        if (ops[i].opcode > 0xFF) {
+            vyre_fail_at(err, VYRE_E_WIRE_OPCODE, VYRE_PLACE_ARGUMENT, i,
+                         "packed operation %zu has the opcode %u (0x%X), at most 255", i,
+                         ops[i].opcode, ops[i].opcode);
+            vyre_fail_fix(err, "use an opcode below 256, or a slot of its own");
+            return VYRE_E_WIRE_OPCODE;
+        }
         if (ops[i].arg_count > VYRE_SLOT_ARGS - header - total)
             return vyre_fail_at(err, VYRE_E_WIRE_PACKED_ARGS, VYRE_PLACE_ARGUMENT, i,
                                 "packed operation %zu has %u arguments, %zu words are left", i,

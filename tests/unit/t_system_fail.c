@@ -36,7 +36,7 @@ static void no_descriptors(void)
     uint32_t descriptors = count_descriptors();
 
     rlim_t before = set_limit(RLIMIT_NOFILE, 3);
-    refused(vyre_open(&rt, &options, &err), VYRE_E_NO_MEMORY, &err, "no memfd, no runtime");
+    refused(vyre_open(&rt, &options, &err), VYRE_E_SYSTEM, &err, "no memfd, no runtime");
     options.allocator = &hooks;
     works(vyre_open(&rt, &options, &err), &err, "the embedder's own mappings need none");
     queue = vyre_queue_default(rt);

@@ -13,8 +13,8 @@ static void caps(vyre_caps *out)
     snprintf(out->name, sizeof out->name, "cuda");
     snprintf(out->device, sizeof out->device, "none");
     snprintf(out->reason, sizeof out->reason,
-             "version " VYRE_VERSION " of vyre has no device host yet");
-    snprintf(out->fix, sizeof out->fix, "use --backend cpu (VYRE_BACKEND_CPU)");
+             "version " VYRE_VERSION " of vyre has no CUDA backend yet");
+    snprintf(out->fix, sizeof out->fix, "use the cpu backend");
 }
 
 static vyre_status start(struct dev_runtime *device, struct vyre_memory *memory,
