@@ -5,6 +5,7 @@
  * not a failure; the exit code is 1 only when something came out wrong: a slot lost, doubled, or
  * ended otherwise than as done. Called by main.c.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,16 +91,25 @@ static int run_round(struct bench *bench, const uint8_t wanted[BENCH_LINES], uin
     return 0;
 }
 
+/* --only fits no line: says which there are. */
+static int no_such_line(const char *only)
+{
+    char names[1024] = "use a part of one of these:";
+    size_t used = strlen(names);
+    for (uint32_t line = 0; line < BENCH_LINES && used < sizeof names; line++) {
+        int n = snprintf(names + used, sizeof names - used, " %s", bench_line_name(line));
+        used += n < 0 ? 0 : (size_t)n;
+    }
+    cli_complain("no line's name contains what --only says", only, names);
+    return CLI_EXIT_MISUSE;
+}
+
 int vyre_cli_bench_dispatch(const struct cli_args *args)
 {
     struct bench bench;
     uint8_t wanted[BENCH_LINES];
     memset(&bench, 0, sizeof bench);
-    if (choose(args->only, wanted) == 0) {
-        cli_complain("no line's name contains what --only says", args->only,
-                     "see docs/performance.md for the names, or leave --only out");
-        return CLI_EXIT_MISUSE;
-    }
+    if (choose(args->only, wanted) == 0) return no_such_line(args->only);
     bench.args = args;
     bench.workers = args->workers == VYRE_DEFAULT ? 1 : args->workers;
     bench.rounds = args->seconds < 0.2 ? 3 : BENCH_MAX_ROUNDS;

@@ -138,6 +138,7 @@ static void completion_values(void)
                 printf("%s%s", j == 0 ? "" : " ", word);
             puts("\" -- \"$cur\")");
         } else if (strcmp(option->argument, "PATH") == 0) {
+            puts("        compopt -o filenames 2>/dev/null");
             puts("        mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")");
         }
         puts("        return");

@@ -52,5 +52,8 @@ install(TARGETS vyre_cli)
 install(FILES "${PROJECT_SOURCE_DIR}/man/vyre.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 install(FILES "${PROJECT_SOURCE_DIR}/cli/completion/vyre.bash"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME vyre)
+foreach(document builtins compat dispatch performance wire)
+    install(FILES "${PROJECT_SOURCE_DIR}/docs/${document}.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+endforeach()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/LICENSE-MIT"
     "${PROJECT_SOURCE_DIR}/LICENSE-APACHE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")

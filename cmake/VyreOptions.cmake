@@ -2,7 +2,7 @@
 #
 # Options, and the settings that every target of the tree is compiled with.
 
-option(VYRE_TESTS "Build tests, fuzz targets and examples" ON)
+option(VYRE_TESTS "Build tests, fuzz targets and examples" ${PROJECT_IS_TOP_LEVEL})
 option(VYRE_WERROR "Treat compiler warnings as errors" OFF)
 option(VYRE_FUZZ "Build fuzz targets with libFuzzer (clang only)" OFF)
 set(VYRE_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=, for example address,undefined")

@@ -24,6 +24,7 @@ _vyre()
         return
         ;;
     --file)
+        compopt -o filenames 2>/dev/null
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
         return
         ;;
