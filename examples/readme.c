@@ -20,8 +20,7 @@ int main(void)
     if (vyre_prep_load_u32(vyre_queue_slot(q), VYRE_CONTROL_OBSERVABLE + 7, 8, &err)) goto fail;
     if (vyre_queue_submit(q, &first, &err)) goto fail;
     if (vyre_wait(q, first + 2, VYRE_FOREVER, &end, &err)) goto fail;
-    if (end.outcome == VYRE_DONE) printf("word 7 holds %u
-", end.result[0]);
+    if (end.outcome == VYRE_DONE) printf("word 7 holds %u\n", end.result[0]);
     vyre_close(rt);
     return 0;
 
