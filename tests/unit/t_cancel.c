@@ -134,21 +134,28 @@ static void after_the_end(void)
 static void table_full(void)
 {
     enum { QUEUES = 4, EACH = 12 };
-    struct gate gate = {0};
+    struct gate gate = {0}, patient = {0};
     vyre_options options = cpu_options(1);
     options.inflight_slots = 16;
     vyre *rt = open_with(&options);
     vyre_queue *queues[QUEUES];
+    vyre_buffer *buffer = NULL;
     vyre_error err;
     uint32_t wrong = 0;
-    register_op(rt, PATIENT, patient_run, &gate);
-    for (uint32_t q = 0; q < QUEUES; q++) {
+    register_op(rt, GATE, gate_run, &gate);
+    register_op(rt, PATIENT, patient_run, &patient);
+    must(vyre_buffer_create(rt, 64, VYRE_DEVICE, &buffer, &err), &err);
+    for (uint32_t q = 0; q < QUEUES; q++)
         queues[q] = open_queue(rt, 16, q);
+    hold_worker(vyre_queue_default(rt), GATE, &gate);
+    for (uint32_t q = 0; q < QUEUES; q++) {
         for (uint32_t i = 0; i < EACH; i++)
             must(vyre_prep_op(next_slot(queues[q]), PATIENT, NULL, 0, &err), &err);
         submit(queues[q]);
     }
-    if (!reaches(&gate.entered, 1)) bail("no slot was run");
+    atomic_store(&gate.open, 1); /* the next look takes from all queues, until the table is full */
+    if (!reaches(&patient.entered, 1)) bail("no slot was run");
+    vyre_buffer_free(buffer); /* it waits for the slots, and the cancels come behind it */
     for (uint32_t i = 0; i < QUEUES * EACH; i++)
         wrong += vyre_cancel(queues[i % QUEUES], i / QUEUES, &err) != VYRE_OK;
     for (uint32_t i = 0; i < QUEUES * EACH; i++) {
