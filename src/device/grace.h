@@ -22,9 +22,9 @@ DEV_FN uint32_t dev_grace_begin(struct dev_runtime *rt)
     if (period == DEV_GRACES) return DEV_NONE;
     for (uint32_t i = 0; i < rt->watch_count; i++) {
         struct dev_queue *queue = &rt->queues[rt->watch[i].queue];
-        uint32_t head = (uint32_t)queue->head;
         uint32_t tail = dev_load_acquire(&queue->setup.page->doorbell, DEV_SYSTEM);
-        queue->grace_tail[period] = tail - head <= queue->setup.slots ? tail : head;
+        uint32_t published = tail - (uint32_t)queue->head;
+        queue->grace_tail[period] = queue->head + (published <= queue->setup.slots ? published : 0);
     }
     rt->graces |= 1u << period;
     return period;
@@ -35,7 +35,7 @@ DEV_FN int dev_grace_end(struct dev_runtime *rt, uint32_t period)
 {
     for (uint32_t i = 0; i < rt->watch_count; i++) {
         struct dev_queue *queue = &rt->queues[rt->watch[i].queue];
-        if ((int32_t)((uint32_t)queue->head - queue->grace_tail[period]) < 0) return 0;
+        if ((int64_t)(queue->head - queue->grace_tail[period]) < 0) return 0;
     }
     rt->graces &= ~(1u << period);
     return 1;
@@ -47,8 +47,7 @@ DEV_FN uint32_t dev_grace_late(const struct dev_runtime *rt, const struct dev_qu
 {
     uint32_t late = 0;
     for (uint32_t period = 0; rt->graces >> period != 0; period++) {
-        if ((rt->graces >> period & 1) &&
-            (int32_t)((uint32_t)ticket - queue->grace_tail[period]) >= 0)
+        if ((rt->graces >> period & 1) && (int64_t)(ticket - queue->grace_tail[period]) >= 0)
             late |= 1u << period;
     }
     return late;
@@ -58,7 +57,7 @@ DEV_FN uint32_t dev_grace_late(const struct dev_runtime *rt, const struct dev_qu
 DEV_FN void dev_grace_open(struct dev_queue *queue)
 {
     for (uint32_t period = 0; period < DEV_GRACES; period++)
-        queue->grace_tail[period] = (uint32_t)queue->head;
+        queue->grace_tail[period] = queue->head;
 }
 
 #endif

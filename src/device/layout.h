@@ -87,7 +87,7 @@ struct dev_queue {
     uint32_t fence;                  /* (poller) entry that waits for that, or DEV_NONE */
     uint32_t seal_misses;            /* (poller) how often the slot at head did not fit its seal */
     uint32_t cancel_pending;         /* (poller) bits set in cancel_bits */
-    uint32_t grace_tail[DEV_GRACES]; /* (poller) what had been published when each period began */
+    uint64_t grace_tail[DEV_GRACES]; /* (poller) what had been published when each period began */
     uint64_t completed; /* (atomic) completion entries reserved; the next one's index */
     uint32_t inflight;  /* (atomic) slots taken and not ended, a waiting fence not counted */
     uint32_t reserved2;

@@ -124,12 +124,14 @@ DEV_FN int dev_accept(struct dev_runtime *rt, struct dev_queue *queue, const uin
     return 1;
 }
 
-/* Whether the slots of this queue may be run in place at all just now. */
+/* Whether the slots of this queue may be run in place at all just now. The last parameter block is
+ * never further ahead than the ring; how far behind it lies says nothing, it may be laps of 32
+ * bits. */
 DEV_FN int dev_plain(const struct dev_runtime *rt, const struct dev_queue *queue)
 {
     uint32_t params_tail = dev_load_relaxed(&queue->setup.page->params_tail);
     return queue->cancel_pending == 0 && !dev_load_relaxed(&rt->shutdown) &&
-           (int32_t)(params_tail - (uint32_t)queue->head) <= 0;
+           params_tail - (uint32_t)queue->head - 1u >= queue->setup.slots;
 }
 
 /* Takes copied slots one after the other; returns how many. */
@@ -162,30 +164,35 @@ DEV_FN uint32_t dev_take(struct dev_runtime *rt, struct dev_watch *watch,
     return taken;
 }
 
-/* Takes what a queue has, up to a batch; returns how many slots. */
+/* Takes what a queue has, up to a batch; returns how many slots, a fence that went on counted
+ * too. */
 DEV_FN uint32_t dev_poll_queue(struct dev_runtime *rt, struct dev_watch *watch,
                                struct dev_batch *batch)
 {
     struct dev_queue *queue = &rt->queues[watch->queue];
-    if (queue->barrier && !dev_barrier_lift(rt, queue)) return 0;
+    uint32_t lifted = queue->barrier, fence = queue->fence;
+    if (lifted && !dev_barrier_lift(rt, queue))
+        return queue->fence != fence; /* handed to the run queues: somebody may have to wake */
     uint32_t tail =
         dev_load_acquire(&queue->setup.page->doorbell, DEV_SYSTEM); /* A1 pairs with R1 */
     uint32_t published = tail - (uint32_t)queue->head;
-    if (published == 0 || published > queue->setup.slots) return 0;
+    if (published == 0 || published > queue->setup.slots) return lifted;
     uint32_t n = dev_batch_copy(queue, batch, published < DEV_BATCH ? published : DEV_BATCH);
     uint32_t taken = 0;
     if (n != 0) {
         queue->seal_misses = 0;
         taken = dev_take(rt, watch, batch, n);
-    } else if (++queue->seal_misses > rt->seal_polls) {
-        struct dev_end end = dev_end_fault(queue->head, 0, VYRE_FAULT_SEAL);
+    } else if (dev_load_relaxed(&rt->shutdown) || ++queue->seal_misses > rt->seal_polls) {
+        uint32_t fault = dev_load_relaxed(&rt->shutdown) ? (uint32_t)VYRE_FAULT_STOPPED
+                                                         : (uint32_t)VYRE_FAULT_SEAL;
+        struct dev_end end = dev_end_fault(queue->head, 0, fault);
         queue->seal_misses = 0;
         if (queue->cancel_pending) dev_cancel_bit(queue, queue->head);
         dev_complete(rt, queue, &end);
         dev_head_advance(queue, watch, 1);
         taken = 1;
     }
-    return taken;
+    return taken + lifted;
 }
 
 /* One look at queue 0, then at every other queue, each first in its turn; returns how much was

@@ -101,6 +101,13 @@ DEV_FN void dev_worker_last(struct dev_runtime *rt, struct dev_batch *batch)
         else if (progress == 0)
             break;
     }
+    /* What still waits on queue 0 was taken, so nobody would count it as lost. */
+    for (uint32_t i = rt->waiting_list; i != DEV_NONE; i = rt->inflight[i].next) {
+        const struct dev_inflight *entry = &rt->inflight[i];
+        struct dev_end end =
+            dev_end_fault(entry->ticket, entry->slot[VYRE_SLOT_OPCODE], VYRE_FAULT_STOPPED);
+        dev_complete(rt, &rt->queues[0], &end);
+    }
     for (uint32_t i = 0; i < rt->watch_count; i++) {
         struct dev_queue *queue = &rt->queues[rt->watch[i].queue];
         dev_store_relaxed(&queue->setup.page->final_head, (uint32_t)queue->head);
@@ -108,6 +115,11 @@ DEV_FN void dev_worker_last(struct dev_runtime *rt, struct dev_batch *batch)
     dev_store_release(&rt->page->state, DEV_GONE, DEV_SYSTEM); /* R6 pairs with A6 in reap.c */
     for (uint32_t i = 0; i < rt->watch_count; i++)
         dev_notify(&rt->queues[rt->watch[i].queue]);
+    /* A caller that has helped may still look for news without the role (dev_role_leave); once the
+     * last worker has left, queues are freed without a word to the device. */
+    dev_lock(&rt->sched);
+    rt->watch_count = 0;
+    dev_unlock(&rt->sched);
 }
 
 /* Runs until the device is stopped. */

@@ -12,8 +12,6 @@
 #include "runtime/internal.h"
 #include "wire/seal.h"
 
-#define FAR_BEHIND (1u << 30)
-
 vyre_slot *vyre_queue_slot(vyre_queue *queue)
 {
     if (!queue) return NULL;
@@ -66,11 +64,7 @@ vyre_status vyre_queue_submit(vyre_queue *queue, uint64_t *ticket, vyre_error *e
     }
     uint64_t first = queue->submitted;
     if (queue->got != first) {
-        if (queue->deadline_ns != 0 || queue->overrides != 0)
-            set_deadlines(queue);
-        else if ((uint32_t)first - queue->page->params_tail > FAR_BEHIND)
-            /* Kept near, so that "behind" and "ahead" stay apart when the index wraps. */
-            __atomic_store_n(&queue->page->params_tail, (uint32_t)first, __ATOMIC_RELAXED);
+        if (queue->deadline_ns != 0 || queue->overrides != 0) set_deadlines(queue);
         if (queue->sealed) seal(queue);
         __atomic_store_n(&queue->submitted, queue->got, __ATOMIC_RELEASE);
         dev_store_release(&queue->page->doorbell, (uint32_t)queue->got, DEV_SYSTEM); /* R1 */

@@ -120,7 +120,7 @@ void vyre_watcher_stop(vyre_queue *queue)
     struct vyre_watcher *watcher = queue->watcher;
     __atomic_store_n(&watcher->stop, 1, __ATOMIC_RELEASE);
     /* The device has given the queue up, so its word is ours to change. */
-    dev_add_relaxed(&queue->page->event, 1);
+    __atomic_fetch_add(&queue->page->event, 1, __ATOMIC_RELEASE); /* after stop: see seen above */
     vyre_futex_wake(&queue->page->event, UINT32_MAX);
     pthread_join(watcher->thread, NULL);
     close(watcher->fd);

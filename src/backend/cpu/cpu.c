@@ -22,12 +22,17 @@
 
 #define MAX_WORKERS 256u
 
+struct worker {
+    pthread_t thread;
+    struct dev_runtime *device;
+    uint32_t left; /* (atomic) it runs no operation any more, and its name may soon be another's */
+};
+
 struct vyre_backend_run {
     struct vyre_memory *memory;
     size_t bytes;
     uint32_t count;
-    uint32_t joined; /* (atomic) the threads are no more, and their names may be others' */
-    pthread_t thread[];
+    struct worker worker[];
 };
 
 static uint32_t cores(void)
@@ -46,22 +51,23 @@ static void caps(vyre_caps *out)
              cores() == 1 ? "" : "s");
 }
 
-static void *worker(void *device)
+static void *work(void *argument)
 {
+    struct worker *worker = argument;
 #if defined(__SSE__)
     _mm_setcsr(0x1F80); /* all exceptions masked, round to nearest, no flush to zero */
 #else
     fesetenv(FE_DFL_ENV);
 #endif
-    dev_worker(device);
+    dev_worker(worker->device);
+    __atomic_store_n(&worker->left, 1, __ATOMIC_RELEASE);
     return NULL;
 }
 
 static void join(struct vyre_backend_run *run)
 {
     for (uint32_t i = 0; i < run->count; i++)
-        pthread_join(run->thread[i], NULL);
-    __atomic_store_n(&run->joined, 1, __ATOMIC_RELEASE);
+        pthread_join(run->worker[i].thread, NULL);
 }
 
 static void destroy(struct vyre_backend_run *run)
@@ -84,7 +90,7 @@ static vyre_status start(struct dev_runtime *device, struct vyre_memory *memory,
                          struct vyre_backend_run **out, vyre_error *err)
 {
     void *memory_for_run;
-    size_t bytes = sizeof(struct vyre_backend_run) + device->workers * sizeof(pthread_t);
+    size_t bytes = sizeof(struct vyre_backend_run) + device->workers * sizeof(struct worker);
     vyre_status status = vyre_memory_alloc(memory, 1, bytes, "worker list", &memory_for_run, err);
     if (status) return status;
     struct vyre_backend_run *run = memory_for_run;
@@ -95,7 +101,9 @@ static vyre_status start(struct dev_runtime *device, struct vyre_memory *memory,
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int failed = 0;
     while (run->count < device->workers && !failed) {
-        failed = pthread_create(&run->thread[run->count], NULL, worker, device);
+        struct worker *worker = &run->worker[run->count];
+        worker->device = device;
+        failed = pthread_create(&worker->thread, NULL, work, worker);
         if (!failed) run->count++;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -111,9 +119,11 @@ static vyre_status start(struct dev_runtime *device, struct vyre_memory *memory,
 
 static int on_worker(const struct vyre_backend_run *run)
 {
-    if (__atomic_load_n(&run->joined, __ATOMIC_ACQUIRE)) return 0;
-    for (uint32_t i = 0; i < run->count; i++)
-        if (pthread_equal(pthread_self(), run->thread[i])) return 1;
+    for (uint32_t i = 0; i < run->count; i++) {
+        const struct worker *worker = &run->worker[i];
+        if (__atomic_load_n(&worker->left, __ATOMIC_ACQUIRE)) continue;
+        if (pthread_equal(pthread_self(), worker->thread)) return 1;
+    }
     return 0;
 }
 
