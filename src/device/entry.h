@@ -17,17 +17,21 @@ DEV_FN uint32_t dev_entry_fill(struct dev_runtime *rt, struct dev_queue *queue,
 {
     uint32_t index = dev_entry_take(rt);
     struct dev_inflight *entry = &rt->inflight[index];
+    uint32_t version = entry->version + 1;
+    dev_store_relaxed(&entry->version, version);
+    /* R12 pairs with A12 in tenant.c: who sees one of the new words sees that the version moved. */
     for (uint32_t i = VYRE_SLOT_OPCODE; i < VYRE_SLOT_WORDS; i++)
-        dev_store_relaxed(&entry->slot[i], slot[i]);
-    dev_store_relaxed(&entry->slot[VYRE_SLOT_TENANT], queue->setup.tenant);
+        dev_store_release(&entry->slot[i], i == VYRE_SLOT_TENANT ? queue->setup.tenant : slot[i],
+                          DEV_SYSTEM);
     entry->ticket = ticket;
     entry->deadline_ns = deadline_ns;
     entry->taken_ns = dev_clock_ns();
-    dev_store_relaxed(&entry->queue, (uint32_t)(queue - rt->queues));
+    dev_store_release(&entry->queue, (uint32_t)(queue - rt->queues), DEV_SYSTEM); /* R12 */
     entry->operation = DEV_NONE;
     dev_store_relaxed(&entry->cancel, 0);
     entry->place = (uint32_t)ticket & (queue->setup.slots - 1);
     dev_store_relaxed(&entry->slot[VYRE_SLOT_STATUS], VYRE_SLOT_PUBLISHED);
+    dev_store_release(&entry->version, version + 1, DEV_SYSTEM); /* R13 pairs with A13 */
     return index;
 }
 

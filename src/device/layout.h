@@ -36,7 +36,8 @@ struct dev_inflight {
     uint32_t operation; /* index of its native operation in the handle table, or DEV_NONE */
     uint32_t cancel;    /* (atomic) non-zero: its end is wanted */
     uint32_t place;     /* of the slot in its submission ring */
-    uint32_t reserved[5];
+    uint32_t version;   /* (atomic) odd while the entry is being filled */
+    uint32_t reserved[4];
 };
 
 /* Beside each place of a submission ring: what a slot says that does not fit its 64 bytes. */

@@ -112,7 +112,7 @@ vyre_status vyre_operation_unregister(vyre_operation *operation, vyre_error *err
     uint32_t result;
     vyre_status status = vyre_runtime_refuse_worker(runtime, "vyre_operation_unregister", err);
     if (status) return status;
-    status = vyre_system_call(runtime, DEV_SYS_DROP, args, &result, err);
+    status = vyre_system_call(runtime, DEV_SYS_DROP, args, &result, NULL);
     if (status) vyre_runtime_await_stop(runtime); /* then no worker is left that could call it */
     pthread_mutex_lock(&runtime->system.lock);
     vyre_operation **link = &runtime->operations;

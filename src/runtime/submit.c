@@ -52,6 +52,14 @@ static void set_deadlines(vyre_queue *queue)
     __atomic_store_n(&queue->page->params_tail, (uint32_t)queue->got, __ATOMIC_RELAXED);
 }
 
+/* The device went while we published: it tells nobody any more, so the watcher hears of it from us.
+ */
+static void tell_watcher(vyre_queue *queue)
+{
+    dev_add_relaxed(&queue->page->event, 1);
+    vyre_futex_wake(&queue->page->event, UINT32_MAX);
+}
+
 vyre_status vyre_queue_submit(vyre_queue *queue, uint64_t *ticket, vyre_error *err)
 {
     if (!queue) return vyre_fail(err, VYRE_E_NULL, "queue is null");
@@ -72,6 +80,7 @@ vyre_status vyre_queue_submit(vyre_queue *queue, uint64_t *ticket, vyre_error *e
                              that it sleeps */
         if (dev_load_relaxed(&device->poller) == 0 && dev_load_relaxed(&device->sleepers) != 0)
             queue->runtime->backend->wake(queue->runtime->device);
+        if (dev_load_relaxed(&device->state) == DEV_GONE) tell_watcher(queue);
     }
     if (ticket) *ticket = first;
     return VYRE_OK;

@@ -119,6 +119,20 @@ vyre_status vyre_image_control(vyre *runtime, uint32_t tenant, void *bytes, size
     return VYRE_OK;
 }
 
+/* Copies an entry of the in-flight table if it is a slot of the tenant. One that is being filled
+ * meanwhile, perhaps for another tenant, is none. */
+static int read_entry(const struct dev_inflight *entry, uint32_t tenant, uint32_t *word)
+{
+    uint32_t version = dev_load_acquire(&entry->version, DEV_SYSTEM); /* A13 pairs with R13 */
+    for (uint32_t w = 0; w < VYRE_SLOT_WORDS; w++)
+        word[w] = dev_load_acquire(&entry->slot[w], DEV_SYSTEM);  /* A12 pairs with R12 */
+    uint32_t queue = dev_load_acquire(&entry->queue, DEV_SYSTEM); /* A12 */
+    if (version % 2 != 0 || dev_load_relaxed(&entry->version) != version) return 0;
+    /* System operations wait there too; they are nobody's. */
+    return word[VYRE_SLOT_STATUS] != VYRE_SLOT_EMPTY && queue != 0 &&
+           word[VYRE_SLOT_TENANT] == tenant;
+}
+
 vyre_status vyre_image_ring(vyre *runtime, uint32_t tenant, void *bytes, size_t size,
                             size_t *needed, vyre_error *err)
 {
@@ -130,14 +144,10 @@ vyre_status vyre_image_ring(vyre *runtime, uint32_t tenant, void *bytes, size_t 
     if (status) return status;
     memset(bytes, 0, want);
     for (uint32_t i = 0; i < device->inflight_slots; i++) {
-        const struct dev_inflight *entry = &device->inflight[i];
-        uint32_t state = dev_load_acquire(&entry->slot[VYRE_SLOT_STATUS], DEV_SYSTEM);
-        /* System operations wait there too; they are nobody's. */
-        if (state == VYRE_SLOT_EMPTY || dev_load_relaxed(&entry->queue) == 0) continue;
-        if (dev_load_relaxed(&entry->slot[VYRE_SLOT_TENANT]) != tenant) continue;
+        uint32_t word[VYRE_SLOT_WORDS];
+        if (!read_entry(&device->inflight[i], tenant, word)) continue;
         for (uint32_t w = 0; w < VYRE_SLOT_WORDS; w++)
-            vyre_bytes_set_word(bytes, (size_t)i * VYRE_SLOT_WORDS + w,
-                                w == 0 ? state : dev_load_relaxed(&entry->slot[w]));
+            vyre_bytes_set_word(bytes, (size_t)i * VYRE_SLOT_WORDS + w, word[w]);
     }
     return VYRE_OK;
 }

@@ -54,7 +54,6 @@ static void *watch(void *argument)
 {
     struct vyre_watcher *watcher = argument;
     struct dev_queue_page *page = watcher->queue->page;
-    int said_gone = 0;
     while (!__atomic_load_n(&watcher->stop, __ATOMIC_ACQUIRE)) {
         uint32_t seen = dev_load_acquire(&page->event, DEV_SYSTEM);
         dev_store_relaxed(&page->watcher, 1);
@@ -64,11 +63,9 @@ static void *watch(void *argument)
             signal_fd(watcher);
             continue;
         }
-        if (!said_gone && gone(watcher)) {
-            /* What was not taken ends on the reaping side, and that is news too. */
-            said_gone = 1;
-            signal_fd(watcher);
-        }
+        /* What is left has ended too, and that is news; also what a submit that did not see the end
+         * adds to it (submit.c). */
+        if (gone(watcher)) signal_fd(watcher);
         if (!__atomic_load_n(&watcher->stop, __ATOMIC_ACQUIRE))
             vyre_futex_wait(&page->event, seen, UINT64_MAX);
     }
