@@ -12,9 +12,11 @@
 #define VYRE_DEVICE_GRACE_H
 
 #include "device/layout.h"
+#include "vyre/runtime.h"
 
-/* Begins a period for what is published by now; its number, or DEV_NONE. */
-DEV_FN uint32_t dev_grace_begin(struct dev_runtime *rt)
+/* Begins a period for what is published by now and may name a handle of this owner; its number, or
+ * DEV_NONE. No tenant waits for the queues of another. */
+DEV_FN uint32_t dev_grace_begin(struct dev_runtime *rt, uint32_t owner)
 {
     uint32_t period = 0;
     while (period < DEV_GRACES && (rt->graces >> period & 1))
@@ -24,7 +26,9 @@ DEV_FN uint32_t dev_grace_begin(struct dev_runtime *rt)
         struct dev_queue *queue = &rt->queues[rt->watch[i].queue];
         uint32_t tail = dev_load_acquire(&queue->setup.page->doorbell, DEV_SYSTEM);
         uint32_t published = tail - (uint32_t)queue->head;
-        queue->grace_tail[period] = queue->head + (published <= queue->setup.slots ? published : 0);
+        int named = owner == VYRE_TENANT_ANY || owner == queue->setup.tenant;
+        queue->grace_tail[period] =
+            queue->head + (named && published <= queue->setup.slots ? published : 0);
     }
     rt->graces |= 1u << period;
     return period;

@@ -63,7 +63,7 @@ DEV_FN int dev_sys_drop(struct dev_runtime *rt, uint32_t handle_number, uint32_t
 {
     struct dev_handle *handle = &rt->handles[handle_number & 0xFFFFu];
     if (handle->state == DEV_LIVE) {
-        *period = dev_grace_begin(rt);
+        *period = dev_grace_begin(rt, handle->owner);
         if (*period != DEV_NONE) handle->state = DEV_DROPPING + *period;
         return 0;
     }
