@@ -136,13 +136,17 @@ struct stream {
     uint64_t sent;
 };
 
-static bool send_urgent(struct stream *stream)
+/* Submits n urgent slots at once: from the first that runs on, the queue is the worker's. */
+static bool send_urgent(struct stream *stream, int n)
 {
-    vyre_slot *slot = vyre_queue_slot(stream->queue);
-    stream->sent++;
-    return slot && vyre_prep_op(slot, STREAM, NULL, 0, NULL) == VYRE_OK &&
-           vyre_slot_priority(slot, VYRE_PRIORITY_HIGH, NULL) == VYRE_OK &&
-           vyre_queue_submit(stream->queue, NULL, NULL) == VYRE_OK;
+    for (int i = 0; i < n; i++) {
+        vyre_slot *slot = vyre_queue_slot(stream->queue);
+        stream->sent++;
+        if (!slot || vyre_prep_op(slot, STREAM, NULL, 0, NULL) != VYRE_OK ||
+            vyre_slot_priority(slot, VYRE_PRIORITY_HIGH, NULL) != VYRE_OK)
+            return false;
+    }
+    return vyre_queue_submit(stream->queue, NULL, NULL) == VYRE_OK;
 }
 
 /* Each urgent slot submits the next one, so that some are waiting whenever one ends. There is one
@@ -154,7 +158,7 @@ static uint32_t stream_run(vyre_call *call)
     size_t count;
     if (atomic_load(&stream->stop)) return 0;
     if (vyre_queue_reap(stream->queue, ends, 8, &count, NULL) != VYRE_OK) return 1;
-    return send_urgent(stream) ? 0 : 2;
+    return send_urgent(stream, 1) ? 0 : 2;
 }
 
 /* A slot of each lower priority ends, while the stream above it never does. */
@@ -166,8 +170,7 @@ static void ageing(void)
     struct stream stream = {.queue = open_queue(rt, 16, 0)};
     vyre_queue *queue = open_queue(rt, 8, 0);
     register_op(rt, STREAM, stream_run, &stream);
-    for (int i = 0; i < 4; i++)
-        if (!send_urgent(&stream)) bail("the stream cannot begin");
+    if (!send_urgent(&stream, 4)) bail("the stream cannot begin");
     for (uint32_t p = VYRE_PRIORITY_NORMAL; p <= VYRE_PRIORITY_IDLE; p++) {
         prepare_mark(queue, p, p);
         vyre_error err;
