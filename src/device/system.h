@@ -144,20 +144,22 @@ DEV_FN int dev_sys_cancel(struct dev_runtime *rt, const uint32_t *arg, uint32_t 
         return 1;
     }
     int found = 0;
-    dev_lock(&rt->sched);
+    if (dev_load_relaxed(&queue->inflight) == 0 && queue->fence == DEV_NONE) return 0;
     for (uint32_t i = 0; i < rt->inflight_slots && !found; i++) {
         struct dev_inflight *entry = &rt->inflight[i];
-        uint32_t status = dev_load_relaxed(&entry->slot[VYRE_SLOT_STATUS]);
-        if (status == VYRE_SLOT_EMPTY || status == VYRE_SLOT_DONE || status == VYRE_SLOT_FAULT)
-            continue;
+        /* Only the poller fills entries, so this does not change under us: the lock is for the one
+         * that fits. */
         if (entry->queue != arg[0] || entry->ticket != ticket) continue;
-        found = 1;
-        dev_store_relaxed(&entry->cancel, VYRE_FAULT_CANCELLED);
-        if (status != VYRE_SLOT_PUBLISHED || queue->fence == i) continue;
-        dev_runq_unlink(rt, i);
-        *unlinked = i;
+        dev_lock(&rt->sched);
+        uint32_t status = dev_load_relaxed(&entry->slot[VYRE_SLOT_STATUS]);
+        found = status != VYRE_SLOT_EMPTY && status != VYRE_SLOT_DONE && status != VYRE_SLOT_FAULT;
+        if (found) dev_store_relaxed(&entry->cancel, VYRE_FAULT_CANCELLED);
+        if (status == VYRE_SLOT_PUBLISHED && queue->fence != i) {
+            dev_runq_unlink(rt, i);
+            *unlinked = i;
+        }
+        dev_unlock(&rt->sched);
     }
-    dev_unlock(&rt->sched);
     return found;
 }
 

@@ -171,18 +171,19 @@ static void received(vyre_queue *queue, size_t n)
 static size_t reap_ring(vyre_queue *queue, vyre_completion *out, size_t max)
 {
     size_t count = 0;
-    if (__atomic_load_n(&queue->marked, __ATOMIC_RELAXED) == 0) {
-        uint64_t next = queue->next_entry, arrived = queue->arrived;
-        for (; count < max; count++) {
-            const uint32_t *entry = entry_at(queue, next);
-            if (!entry || ticket_of(entry) != arrived) break;
-            copy_entry(entry, &out[count], 0);
-            next++;
-            arrived++;
-        }
-        queue->next_entry = next;
-        queue->arrived = arrived;
+    uint64_t next = queue->next_entry, arrived = queue->arrived;
+    for (; count < max; count++) {
+        const uint32_t *entry = entry_at(queue, next);
+        if (!entry || ticket_of(entry) != arrived) break;
+        /* After the look at the entry: a slot is marked before it is submitted, and may be marked,
+         * submitted and ended while we are here. */
+        if (__atomic_load_n(&queue->marked, __ATOMIC_RELAXED) != 0) break;
+        copy_entry(entry, &out[count], 0);
+        next++;
+        arrived++;
     }
+    queue->next_entry = next;
+    queue->arrived = arrived;
     while (count < max && take_entry(queue, &out[count]))
         count++;
     return count;
