@@ -19,7 +19,6 @@
 #include "vyre/wire.h"
 
 #define DEV_NONE           0xFFFFFFFFu
-#define DEV_LINE           64
 #define DEV_LOG_RECORDS    64u
 #define DEV_SYSTEM_ENTRIES 32u /* in-flight entries kept for system operations, at most */
 #define DEV_GRACES         16u

@@ -104,16 +104,6 @@ DEV_FN uint32_t dev_add_relaxed(uint32_t *word, uint32_t value)
     return old;
 }
 
-DEV_FN uint64_t dev_add64_relaxed(dev_word64 *word, uint64_t value)
-{
-    uint64_t old;
-    asm volatile("atom.relaxed.gpu.add.u64 %0, [%1], %2;"
-                 : "=l"(old)
-                 : "l"(word), "l"(value)
-                 : "memory");
-    return old;
-}
-
 DEV_FN uint64_t dev_add64_both(dev_word64 *word, uint64_t value)
 {
     uint64_t old;
@@ -210,11 +200,6 @@ DEV_FN void dev_wake(uint32_t *word, uint32_t count)
     (void)count;
 }
 
-DEV_FN void dev_prefetch(const void *line)
-{
-    (void)line;
-}
-
 #else
 
 #    include <assert.h>
@@ -273,11 +258,6 @@ DEV_FN void dev_store64_release(dev_word64 *word, uint64_t value, enum dev_scope
 }
 
 DEV_FN uint32_t dev_add_relaxed(uint32_t *word, uint32_t value)
-{
-    return __atomic_fetch_add(word, value, __ATOMIC_RELAXED);
-}
-
-DEV_FN uint64_t dev_add64_relaxed(dev_word64 *word, uint64_t value)
 {
     return __atomic_fetch_add(word, value, __ATOMIC_RELAXED);
 }
@@ -355,11 +335,6 @@ DEV_FN void dev_sleep(uint32_t *word, uint32_t seen)
 DEV_FN void dev_wake(uint32_t *word, uint32_t count)
 {
     vyre_futex_wake(word, count);
-}
-
-DEV_FN void dev_prefetch(const void *line)
-{
-    __builtin_prefetch(line, 0, 3);
 }
 
 #endif
