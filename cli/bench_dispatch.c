@@ -1,135 +1,101 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * `vyre bench dispatch`: chooses the lines that were asked for and the peers they are compared
- * with, measures all of them in turn for several rounds, and reports. A missed target is a figure,
- * not a failure; the exit code is 1 only when something came out wrong: a slot lost, doubled, or
- * ended otherwise than as done. Called by main.c.
+ * `vyre bench dispatch`: what it costs to send slots through a runtime. Its table, and what its
+ * report has beside the common one. The exit code is 1 only when something came out wrong: a slot
+ * lost, doubled, or ended otherwise than as done. Called by main.c.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
+#include "bench_dispatch.h"
 
-#define SAMPLES 200000u
-
-enum when { EACH, ONCE };
-
-struct step {
-    uint32_t line;
-    int (*run)(struct bench *bench, uint32_t line);
-    enum when when;
-};
-
-static const struct step steps[] = {
+static const struct bench_step_row steps[] = {
 #define BENCH_STEP(line, function, when) {BENCH_##line, function, when},
-#include "bench_lines.def"
+#include "bench_dispatch_lines.def"
 };
 
-/* The line whose step measures each line. */
-static const uint32_t step_of_line[BENCH_LINES] = {
-#define BENCH_LINE(id, name, unit, better, step) BENCH_##step,
-#include "bench_lines.def"
+static const struct bench_line_row lines[] = {
+#define BENCH_LINE(id, name, unit, better, step) {name, unit, better, BENCH_##step},
+#include "bench_dispatch_lines.def"
 };
 
-#define STEP_COUNT (sizeof steps / sizeof steps[0])
-
-int bench_wrong(const char *what)
-{
-    cli_complain(what, NULL,
-                 "run `vyre bench dispatch --json` again, and report it with this line");
-    return CLI_EXIT_NO;
-}
-
-/* Marks the steps of all lines whose name contains the text, and of the lines they are compared
- * with; returns how many lines fit. */
-static uint32_t choose(const char *only, uint8_t wanted[BENCH_LINES])
-{
-    uint32_t fit = 0;
-    memset(wanted, 0, BENCH_LINES);
-    for (uint32_t line = 0; line < BENCH_LINES; line++) {
-        if (only != NULL && strstr(bench_line_name(line), only) == NULL) continue;
-        fit++;
-        wanted[step_of_line[line]] = 1;
-        for (uint32_t bound = 0; bench_next_bound(line, &bound); bound++)
-            if (bench_bound_peer(bound) != BENCH_NONE)
-                wanted[step_of_line[bench_bound_peer(bound)]] = 1;
-    }
-    return fit;
-}
+static const struct bench_bound_row bounds[] = {
+#define BENCH_BOUND(line, peer, sense, bound) {BENCH_##line, BENCH_##peer, sense, bound},
+#include "bench_dispatch_lines.def"
+};
 
 /* Finds out which backend there will be, before anything takes long. */
 static int probe(struct bench *bench)
 {
-    vyre_error err;
-    vyre_description description = {0};
     struct bench_setup setup = {1, 256, 0, VYRE_WAIT_ADAPTIVE, VYRE_DEFAULT64};
     struct bench_session session;
     int code = bench_session_open(bench, &setup, &session);
     if (code != 0) return code;
-    description.size = (uint32_t)sizeof description;
-    if (vyre_describe(session.runtime, &description, &err) != VYRE_OK)
-        code = cli_fail("cannot describe a runtime", &err);
-    else
-        snprintf(bench->choice, sizeof bench->choice, "%s", description.choice);
+    code = bench_session_choice(bench, &session);
     bench_session_close(&session);
     return code;
 }
 
-static int run_round(struct bench *bench, const uint8_t wanted[BENCH_LINES], uint32_t round)
+static void print_head(const struct bench *bench)
 {
-    for (size_t i = 0; i < STEP_COUNT; i++) {
-        const struct step *step = &steps[i];
-        char line[96];
-        if (!wanted[step->line] || (step->when == ONCE && round != 0)) continue;
-        snprintf(line, sizeof line, "round %u of %u: %s", round + 1, bench->rounds,
-                 bench_line_name(step->line));
-        cli_progress(line);
-        int code = step->run(bench, step->line);
-        if (code != 0) return code;
-    }
-    return 0;
+    if (bench->cpus.producer < 0)
+        puts("placement: none; fewer than two CPUs, so producer and consumer share one");
+    else
+        printf("placement: producer on CPU %d, %s on CPU %d\n", bench->cpus.producer,
+               bench->workers == 1 ? "worker and consumers" : "consumers of the peers",
+               bench->cpus.consumer);
 }
 
-/* --only fits no line: says which there are. */
-static int no_such_line(const char *only)
+static int in_wait_table(uint32_t line)
 {
-    char names[1024] = "use a part of one of these:";
-    size_t used = strlen(names);
-    for (uint32_t line = 0; line < BENCH_LINES && used < sizeof names; line++) {
-        int n = snprintf(names + used, sizeof names - used, " %s", bench_line_name(line));
-        used += n < 0 ? 0 : (size_t)n;
-    }
-    cli_complain("no line's name contains what --only says", only, names);
-    return CLI_EXIT_MISUSE;
+    return line >= BENCH_WAIT_SPIN && line <= BENCH_LONG_BLOCK_CPU;
 }
+
+static void print_wait_table(const struct bench *bench)
+{
+    static const char *const what[6] = {"NOP, spin",    "NOP, adaptive",    "NOP, block",
+                                        "200 us, spin", "200 us, adaptive", "200 us, block"};
+    int printed = 0;
+    for (uint32_t i = 0; i < 6; i++) {
+        uint32_t line = BENCH_WAIT_SPIN + 3 * i;
+        char text[3][32];
+        if (bench->series[line].count == 0) continue;
+        if (printed++ == 0)
+            printf("\n%s%-22s %9s %9s %9s%s\n", cli_tone(stdout, CLI_TONE_TITLE), "slot, wait mode",
+                   "p50 us", "p99 us", "CPU %", cli_tone(stdout, CLI_TONE_OFF));
+        printf("%-22s %9s %9s %9s\n", what[i],
+               bench_figure(bench_summarise(bench, line).median, text[0]),
+               bench_figure(bench_summarise(bench, line + 1).median, text[1]),
+               bench_figure(bench_summarise(bench, line + 2).median, text[2]));
+    }
+}
+
+static const struct bench_table table = {
+    .command = "bench dispatch",
+    .lines = lines,
+    .bounds = bounds,
+    .steps = steps,
+    .line_count = sizeof lines / sizeof lines[0],
+    .bound_count = sizeof bounds / sizeof bounds[0],
+    .step_count = sizeof steps / sizeof steps[0],
+    .peer_width = 20,
+    .not_measured =
+        "Not measured: operations that do more than the lines say, buffers, several producers on\n"
+        "several queues, more workers than --workers, other priorities than NORMAL, deadlines,\n"
+        "cancellation, completion descriptors, the first slots after opening, memory of thread\n"
+        "stacks. Latencies contain one reading of the clock. The bare ring hands items over one\n"
+        "way; a slot also brings a completion back.",
+    .begin = probe,
+    .print_head = print_head,
+    .print_apart = print_wait_table,
+    .is_apart = in_wait_table,
+};
 
 int vyre_cli_bench_dispatch(const struct cli_args *args)
 {
     struct bench bench;
-    uint8_t wanted[BENCH_LINES];
     memset(&bench, 0, sizeof bench);
-    if (choose(args->only, wanted) == 0) return no_such_line(args->only);
-    bench.args = args;
-    bench.workers = args->workers == VYRE_DEFAULT ? 1 : args->workers;
-    bench.rounds = args->seconds < 0.2 ? 3 : BENCH_MAX_ROUNDS;
-    bench.whole_ns = (uint64_t)(args->seconds * 1e9);
-    bench.slice_ns = bench.whole_ns / bench.rounds;
-    bench.sample_capacity = SAMPLES;
-    bench.samples = malloc(SAMPLES * sizeof bench.samples[0]);
-    if (bench.samples == NULL) {
-        cli_complain("no memory for samples", NULL, NULL);
-        return CLI_EXIT_ENVIRONMENT;
-    }
-    bench_cpus_choose(&bench.cpus);
-    bench_pin(bench.cpus.producer);
-    bench.clock_cost_ns = bench_clock_cost_ns();
-    int code = probe(&bench);
-    for (uint32_t round = 0; round < bench.rounds && code == 0; round++)
-        code = run_round(&bench, wanted, round);
-    cli_progress(NULL);
-    bench_unpin(&bench.cpus);
-    if (code == 0) bench_report(&bench);
-    free(bench.samples);
-    return code;
+    bench.table = &table;
+    bench.backend = args->backend;
+    return bench_run(&bench, args);
 }

@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "bench.h"
+#include "bench_dispatch.h"
 
 enum flood_op { FLOOD_NOP, FLOOD_ATOMIC_ADD, FLOOD_PACKED };
 

@@ -4,7 +4,7 @@
  * with both sides spinning, and after the runtime has gone to sleep, where each wake of vyre stands
  * beside one of a bare futex. Steps of `vyre bench dispatch`.
  */
-#include "bench.h"
+#include "bench_dispatch.h"
 
 #define WARM_UP 2000u
 
@@ -31,7 +31,7 @@ int bench_step_round_trip(struct bench *bench, uint32_t line)
     while (code == 0 && count < bench->sample_capacity) {
         uint64_t took = 0;
         code = bench_round_trip(session.queue[0], &took);
-        bench->samples[count++] = took > UINT32_MAX ? UINT32_MAX : (uint32_t)took;
+        bench->samples[count++] = bench_sample(took);
         if (count % 256 == 0 && bench_clock_ns() > until) break;
     }
     bench_session_close(&session);
@@ -49,10 +49,10 @@ static int wake_in_turn(struct bench *bench, vyre_queue *queue, struct peer_slee
         bench_sleep_ns(IDLE_NS);
         int code = bench_round_trip(queue, &took);
         if (code != 0) return code;
-        bench->samples[i] = took > UINT32_MAX ? UINT32_MAX : (uint32_t)took;
+        bench->samples[i] = bench_sample(took);
         bench_sleep_ns(IDLE_NS);
         took = peer_sleeper_wake(sleeper);
-        bench->samples[count + i] = took > UINT32_MAX ? UINT32_MAX : (uint32_t)took;
+        bench->samples[count + i] = bench_sample(took);
     }
     return 0;
 }

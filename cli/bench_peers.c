@@ -2,7 +2,7 @@
  *
  * Runs the peers of bench/ as steps of `vyre bench dispatch`: rates and the ping-pong.
  */
-#include "bench.h"
+#include "bench_dispatch.h"
 
 typedef void (*peer_rate_fn)(const struct peer_run *run, struct peer_rate *rate);
 
@@ -28,8 +28,7 @@ int bench_step_peer(struct bench *bench, uint32_t line)
     struct peer_rate rate;
     peer_of(line)(&run, &rate);
     if (rate.state == PEER_WRONG) return bench_wrong(rate.note);
-    if (rate.note[0] != '\0')
-        snprintf(bench->series[line].note, sizeof bench->series[line].note, "%s", rate.note);
+    if (rate.note[0] != '\0') bench_note(bench, line, rate.note);
     if (rate.state == PEER_OK)
         bench_add(bench, line, (double)rate.items * 1e3 / (double)rate.elapsed_ns);
     return 0;
@@ -44,8 +43,7 @@ int bench_step_ping_pong(struct bench *bench, uint32_t line)
     size_t count = 0;
     (void)line;
     if (peer_pingpong(&run, bench->samples, bench->sample_capacity, &count) != 0)
-        snprintf(bench->series[BENCH_PING_PONG].note, sizeof bench->series[BENCH_PING_PONG].note,
-                 "no thread to be had");
+        bench_note(bench, BENCH_PING_PONG, "no thread to be had");
     else
         bench_add_percentiles(bench, &lines, bench->samples, count);
     return 0;

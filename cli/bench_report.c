@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * What `vyre bench dispatch` prints: one aligned table with ratios, targets and verdicts, one for
- * the wait modes, and what was not measured; or the same as JSON Lines. Every figure shown is the
- * median of the rounds. Prints to stdout only.
+ * What a benchmark prints: one aligned table with ratios, targets and verdicts, what the benchmark
+ * itself has to add, and what was not measured; or the same as JSON Lines. Every figure shown is
+ * the median of the rounds. Prints to stdout only.
  */
 #include <math.h>
 #include <string.h>
@@ -10,33 +10,27 @@
 
 #include "bench.h"
 
-static int in_wait_table(uint32_t line)
-{
-    return line >= BENCH_WAIT_SPIN && line <= BENCH_LONG_BLOCK_CPU;
-}
-
-/* Three digits that matter, without an exponent. */
-static const char *figure(double value, char *text, size_t size)
+const char *bench_figure(double value, char text[32])
 {
     if (!isfinite(value)) return "-";
     int decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : value >= 0.9995 ? 2 : 3;
-    snprintf(text, size, "%.*f", decimals, value);
+    snprintf(text, 32, "%.*f", decimals, value);
     return text;
 }
 
-static void print_verdict(const struct bench_verdict *verdict)
+static void print_verdict(const struct bench *bench, const struct bench_verdict *verdict)
 {
     char ratio[32];
     char target[32];
     if (verdict->peer != NULL || verdict->sign != NULL)
-        printf("%8s  ",
-               isfinite(verdict->ratio) ? figure(verdict->ratio, ratio, sizeof ratio) : "");
+        printf("%8s  ", isfinite(verdict->ratio) ? bench_figure(verdict->ratio, ratio) : "");
     if (verdict->sign == NULL) {
         fputs(verdict->peer, stdout);
         return;
     }
     snprintf(target, sizeof target, "%s %g", verdict->sign, verdict->bound);
-    printf("%-20s  %-8s", verdict->peer != NULL ? verdict->peer : "", target);
+    printf("%-*s  %-8s", bench->table->peer_width, verdict->peer != NULL ? verdict->peer : "",
+           target);
     if (verdict->judged)
         printf("  %s%s%s", cli_tone(stdout, verdict->met ? CLI_TONE_GOOD : CLI_TONE_BAD),
                verdict->met ? "met" : "missed", cli_tone(stdout, CLI_TONE_OFF));
@@ -46,19 +40,18 @@ static void print_line(const struct bench *bench, uint32_t line)
 {
     char text[3][32];
     struct bench_summary summary = bench_summarise(bench, line);
-    printf("%-22s %9s %9s %9s  %s", bench_line_name(line),
-           figure(summary.median, text[0], sizeof text[0]),
-           figure(summary.best, text[1], sizeof text[1]),
-           figure(summary.worst, text[2], sizeof text[2]), bench_line_unit(line));
+    printf("%-22s %9s %9s %9s  %s", bench_line_name(bench, line),
+           bench_figure(summary.median, text[0]), bench_figure(summary.best, text[1]),
+           bench_figure(summary.worst, text[2]), bench_line_unit(bench, line));
     int printed = 0;
-    for (uint32_t bound = 0; bench_next_bound(line, &bound); bound++) {
+    for (uint32_t bound = 0; bench_next_bound(bench, line, &bound); bound++) {
         struct bench_verdict verdict = bench_judge(bench, bound);
         if (verdict.peer != NULL && !isfinite(verdict.ratio)) continue;
         if (printed++ == 0)
-            printf("%*s", 4 - (int)strlen(bench_line_unit(line)), "");
+            printf("%*s", 4 - (int)strlen(bench_line_unit(bench, line)), "");
         else
             printf("\n%58s", "");
-        print_verdict(&verdict);
+        print_verdict(bench, &verdict);
     }
     putchar('\n');
 }
@@ -66,46 +59,24 @@ static void print_line(const struct bench *bench, uint32_t line)
 static void print_table(const struct bench *bench)
 {
     int printed = 0;
-    for (uint32_t line = 0; line < BENCH_LINES; line++) {
-        if (in_wait_table(line) || bench->series[line].count == 0) continue;
-        if (printed++ == 0)
-            printf("\n%s%-22s %9s %9s %9s  %-4s%8s  %-20s  %-8s  verdict%s\n",
-                   cli_tone(stdout, CLI_TONE_TITLE), "line", "median", "best", "worst", "unit",
-                   "ratio", "against", "target", cli_tone(stdout, CLI_TONE_OFF));
-        print_line(bench, line);
-    }
-}
-
-static void print_wait_table(const struct bench *bench)
-{
-    static const char *const what[6] = {"NOP, spin",    "NOP, adaptive",    "NOP, block",
-                                        "200 us, spin", "200 us, adaptive", "200 us, block"};
-    int printed = 0;
-    for (uint32_t i = 0; i < 6; i++) {
-        uint32_t line = BENCH_WAIT_SPIN + 3 * i;
-        char text[3][32];
+    for (uint32_t line = 0; line < bench->table->line_count; line++) {
         if (bench->series[line].count == 0) continue;
+        if (bench->table->is_apart != NULL && bench->table->is_apart(line)) continue;
         if (printed++ == 0)
-            printf("\n%s%-22s %9s %9s %9s%s\n", cli_tone(stdout, CLI_TONE_TITLE), "slot, wait mode",
-                   "p50 us", "p99 us", "CPU %", cli_tone(stdout, CLI_TONE_OFF));
-        printf("%-22s %9s %9s %9s\n", what[i],
-               figure(bench_summarise(bench, line).median, text[0], sizeof text[0]),
-               figure(bench_summarise(bench, line + 1).median, text[1], sizeof text[1]),
-               figure(bench_summarise(bench, line + 2).median, text[2], sizeof text[2]));
+            printf("\n%s%-22s %9s %9s %9s  %-4s%8s  %-*s  %-8s  verdict%s\n",
+                   cli_tone(stdout, CLI_TONE_TITLE), "line", "median", "best", "worst", "unit",
+                   "ratio", bench->table->peer_width, "against", "target",
+                   cli_tone(stdout, CLI_TONE_OFF));
+        print_line(bench, line);
     }
 }
 
 static void print_notes(const struct bench *bench)
 {
-    for (uint32_t line = 0; line < BENCH_LINES; line++)
+    for (uint32_t line = 0; line < bench->table->line_count; line++)
         if (bench->series[line].note[0] != '\0')
-            printf("\n%s: %s", bench_line_name(line), bench->series[line].note);
-    puts("\n\n"
-         "Not measured: operations that do more than the lines say, buffers, several producers on\n"
-         "several queues, more workers than --workers, other priorities than NORMAL, deadlines,\n"
-         "cancellation, completion descriptors, the first slots after opening, memory of thread\n"
-         "stacks. Latencies contain one reading of the clock. The bare ring hands items over one\n"
-         "way; a slot also brings a completion back.");
+            printf("\n%s: %s", bench_line_name(bench, line), bench->series[line].note);
+    printf("\n\n%s\n", bench->table->not_measured);
 }
 
 static void print_head(const struct bench *bench)
@@ -117,12 +88,7 @@ static void print_head(const struct bench *bench)
     printf("vyre %s: %s\n", vyre_version(), bench->choice);
     printf("machine:   %s, %d CPU%s usable, %s %s\n", model, bench->cpus.count,
            bench->cpus.count == 1 ? "" : "s", system.sysname, system.release);
-    if (bench->cpus.producer < 0)
-        puts("placement: none; fewer than two CPUs, so producer and consumer share one");
-    else
-        printf("placement: producer on CPU %d, %s on CPU %d\n", bench->cpus.producer,
-               bench->workers == 1 ? "worker and consumers" : "consumers of the peers",
-               bench->cpus.consumer);
+    if (bench->table->print_head != NULL) bench->table->print_head(bench);
     printf("method:    %u worker%s, %u rounds of %.0f ms a line, all lines in turn\n",
            bench->workers, bench->workers == 1 ? "" : "s", bench->rounds,
            (double)bench->slice_ns / 1e6);
@@ -135,9 +101,9 @@ static void json_line(const struct bench *bench, uint32_t line, const struct ben
     struct bench_summary summary = bench_summarise(bench, line);
     const char *note = bench->series[line].note;
     cli_json_begin("line");
-    cli_json_text("name", bench_line_name(line));
+    cli_json_text("name", bench_line_name(bench, line));
     cli_json_number("value", summary.median);
-    cli_json_text("unit", bench_line_unit(line));
+    cli_json_text("unit", bench_line_unit(bench, line));
     cli_json_number("best", summary.best);
     cli_json_number("worst", summary.worst);
     cli_json_count("rounds", bench->series[line].count);
@@ -157,7 +123,7 @@ static void json_lines(const struct bench *bench, uint32_t line)
 {
     static const struct bench_verdict none = {NULL, NAN, NULL, NAN, 0, 0};
     int printed = 0;
-    for (uint32_t bound = 0; bench_next_bound(line, &bound); bound++) {
+    for (uint32_t bound = 0; bench_next_bound(bench, line, &bound); bound++) {
         struct bench_verdict verdict = bench_judge(bench, bound);
         json_line(bench, line, &verdict);
         printed = 1;
@@ -169,7 +135,7 @@ static void json_report(const struct bench *bench)
 {
     char model[128];
     bench_cpu_model(model, sizeof model);
-    cli_json_header("bench dispatch");
+    cli_json_header(bench->table->command);
     cli_json_begin("run");
     cli_json_text("choice", bench->choice);
     cli_json_text("machine", model);
@@ -179,8 +145,9 @@ static void json_report(const struct bench *bench)
     cli_json_count("rounds", bench->rounds);
     cli_json_number("round_seconds", (double)bench->slice_ns / 1e9);
     cli_json_number("clock_ns", bench->clock_cost_ns);
+    if (bench->table->json_run != NULL) bench->table->json_run(bench);
     cli_json_end();
-    for (uint32_t line = 0; line < BENCH_LINES; line++)
+    for (uint32_t line = 0; line < bench->table->line_count; line++)
         if (bench->series[line].count != 0 || bench->series[line].note[0] != '\0')
             json_lines(bench, line);
 }
@@ -193,6 +160,6 @@ void bench_report(const struct bench *bench)
     }
     print_head(bench);
     print_table(bench);
-    print_wait_table(bench);
+    if (bench->table->print_apart != NULL) bench->table->print_apart(bench);
     print_notes(bench);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
  * Runtimes to be measured: opened through the public API and placed on the machine like the peers,
- * one worker beside one producer. Called by the steps of `vyre bench dispatch`.
+ * one worker beside one producer. Called by the steps of the benchmarks.
  */
 #include <string.h>
 
@@ -34,7 +34,7 @@ int bench_session_open(struct bench *bench, const struct bench_setup *setup,
     vyre_error err;
     vyre_options options = VYRE_OPTIONS_INIT;
     memset(session, 0, sizeof *session);
-    options.backend = bench->args->backend;
+    options.backend = bench->backend;
     options.workers = bench->workers;
     options.default_queue_slots = 0;
     options.max_queues = BENCH_MAX_QUEUES;
@@ -52,22 +52,38 @@ int bench_session_open(struct bench *bench, const struct bench_setup *setup,
     return code;
 }
 
+int bench_session_choice(struct bench *bench, const struct bench_session *session)
+{
+    vyre_error err;
+    vyre_description description = {0};
+    description.size = (uint32_t)sizeof description;
+    if (vyre_describe(session->runtime, &description, &err) != VYRE_OK)
+        return cli_fail("cannot describe a runtime", &err);
+    snprintf(bench->choice, sizeof bench->choice, "%s", description.choice);
+    return 0;
+}
+
+int bench_submit_and_wait(vyre_queue *queue, vyre_completion *completion)
+{
+    vyre_error err;
+    uint64_t ticket = 0;
+    if (vyre_queue_submit(queue, &ticket, &err) != VYRE_OK)
+        return cli_fail("cannot submit a slot", &err);
+    if (vyre_wait(queue, ticket, BENCH_LOST_NS, completion, &err) != VYRE_OK)
+        return cli_fail("cannot wait for a slot", &err);
+    if (completion->ticket != ticket || completion->outcome != VYRE_DONE)
+        return bench_wrong("a slot ended with another ticket, or not as done");
+    return 0;
+}
+
 int bench_round_trip(vyre_queue *queue, uint64_t *took_ns)
 {
     vyre_completion completion;
-    vyre_error err;
-    uint64_t ticket = 0;
     uint64_t begin = bench_clock_ns();
     vyre_slot *slot = vyre_queue_slot(queue);
     if (slot == NULL) return bench_wrong("an empty queue says that it is full");
     vyre_prep_nop(slot, NULL);
-    if (vyre_queue_submit(queue, &ticket, &err) != VYRE_OK)
-        return cli_fail("cannot submit a slot", &err);
-    if (vyre_wait(queue, ticket, BENCH_LOST_NS, &completion, &err) != VYRE_OK)
-        return cli_fail("cannot wait for a slot", &err);
-    uint64_t end = bench_clock_ns();
-    if (completion.ticket != ticket || completion.outcome != VYRE_DONE)
-        return bench_wrong("a slot ended with another ticket, or not as done");
-    if (took_ns != NULL) *took_ns = end - begin;
-    return 0;
+    int code = bench_submit_and_wait(queue, &completion);
+    if (took_ns != NULL) *took_ns = bench_clock_ns() - begin;
+    return code;
 }

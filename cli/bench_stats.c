@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * The figures of `vyre bench dispatch`: what the rounds of a line come to, and how it stands
- * against its peers and targets in bench_lines.def. A line is one median, best and worst round; a
- * ratio is one of medians of the same run. Called by the steps, which add values, and by the
- * report.
+ * The figures of a benchmark: what the rounds of a line come to, and how it stands against the
+ * peers and targets of its table. A line is one median, best and worst round; a ratio is the median
+ * of the rounds' own. Called by the steps, which add values, and by the report.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,45 +10,22 @@
 
 #include "bench.h"
 
-enum sense { RATIO_LEAST, RATIO_MOST, RATIO_SHOWN, VALUE_BELOW };
-enum better { HIGHER, LOWER };
-
-struct line_row {
-    const char *name;
-    const char *unit;
-    enum better better;
-};
-
-struct bound_row {
-    uint32_t line;
-    uint32_t peer; /* BENCH_NONE: the value itself is held against the bound */
-    enum sense sense;
-    double bound;
-};
-
-static const struct line_row lines[BENCH_LINES] = {
-#define BENCH_LINE(id, name, unit, better, step) {name, unit, better},
-#include "bench_lines.def"
-};
-
-static const struct bound_row bounds[] = {
-#define BENCH_BOUND(line, peer, sense, bound) {BENCH_##line, BENCH_##peer, sense, bound},
-#include "bench_lines.def"
-};
-
-#define BOUND_COUNT (sizeof bounds / sizeof bounds[0])
-
-const char *bench_line_name(uint32_t line)
+const char *bench_line_name(const struct bench *bench, uint32_t line)
 {
-    return lines[line].name;
+    return bench->table->lines[line].name;
 }
 
-const char *bench_line_unit(uint32_t line)
+const char *bench_line_unit(const struct bench *bench, uint32_t line)
 {
-    return lines[line].unit;
+    return bench->table->lines[line].unit;
 }
 
-void bench_add(struct bench *bench, enum bench_line line, double value)
+uint32_t bench_sample(uint64_t ns)
+{
+    return ns > UINT32_MAX ? UINT32_MAX : (uint32_t)ns;
+}
+
+void bench_add(struct bench *bench, uint32_t line, double value)
 {
     struct bench_series *series = &bench->series[line];
     if (series->count < BENCH_MAX_ROUNDS) series->value[series->count++] = value;
@@ -96,12 +72,13 @@ struct bench_summary bench_summarise(const struct bench *bench, uint32_t line)
     const struct bench_series *series = &bench->series[line];
     struct bench_summary summary = {NAN, NAN, NAN};
     double sorted[BENCH_MAX_ROUNDS];
+    enum bench_better better = bench->table->lines[line].better;
     uint32_t n = series->count;
     if (n == 0) return summary;
     memcpy(sorted, series->value, n * sizeof sorted[0]);
     summary.median = median(sorted, n);
-    summary.best = lines[line].better == HIGHER ? sorted[n - 1] : sorted[0];
-    summary.worst = lines[line].better == HIGHER ? sorted[0] : sorted[n - 1];
+    summary.best = better == HIGHER ? sorted[n - 1] : sorted[0];
+    summary.worst = better == HIGHER ? sorted[0] : sorted[n - 1];
     return summary;
 }
 
@@ -116,27 +93,22 @@ static double ratio(const struct bench *bench, uint32_t line, uint32_t peer)
     return median(ratios, n);
 }
 
-int bench_next_bound(uint32_t line, uint32_t *bound)
+int bench_next_bound(const struct bench *bench, uint32_t line, uint32_t *bound)
 {
-    for (; *bound < BOUND_COUNT; ++*bound)
-        if (bounds[*bound].line == line) return 1;
+    for (; *bound < bench->table->bound_count; ++*bound)
+        if (bench->table->bounds[*bound].line == line) return 1;
     return 0;
-}
-
-uint32_t bench_bound_peer(uint32_t bound)
-{
-    return bounds[bound].peer;
 }
 
 struct bench_verdict bench_judge(const struct bench *bench, uint32_t bound)
 {
     static const char *const signs[] = {">=", "<=", NULL, "<"};
-    const struct bound_row *row = &bounds[bound];
+    const struct bench_bound_row *row = &bench->table->bounds[bound];
     struct bench_verdict verdict = {NULL, NAN, signs[row->sense], row->bound, 0, 0};
     double value = bench_summarise(bench, row->line).median;
     double judged = value;
     if (row->peer != BENCH_NONE) {
-        verdict.peer = lines[row->peer].name;
+        verdict.peer = bench_line_name(bench, row->peer);
         verdict.ratio = ratio(bench, row->line, row->peer);
     }
     if (row->sense != VALUE_BELOW) judged = verdict.ratio;

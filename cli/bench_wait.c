@@ -4,7 +4,7 @@
  * think in between, the CPU time of a runtime that has nothing to do, and the memory it holds.
  * Steps of `vyre bench dispatch`.
  */
-#include "bench.h"
+#include "bench_dispatch.h"
 
 #define THINK_NS 200000ull
 
@@ -40,20 +40,14 @@ static int wait_once(vyre_queue *queue, uint32_t opcode, uint64_t *took_ns)
 {
     vyre_completion completion;
     vyre_error err;
-    uint64_t ticket = 0;
     uint64_t begin = bench_clock_ns();
     vyre_slot *slot = vyre_queue_slot(queue);
     if (slot == NULL) return bench_wrong("an empty queue says that it is full");
     if (vyre_prep_op(slot, opcode, NULL, 0, &err) != VYRE_OK)
         return cli_fail("cannot prepare a slot", &err);
-    if (vyre_queue_submit(queue, &ticket, &err) != VYRE_OK)
-        return cli_fail("cannot submit a slot", &err);
-    if (vyre_wait(queue, ticket, BENCH_LOST_NS, &completion, &err) != VYRE_OK)
-        return cli_fail("cannot wait for a slot", &err);
+    int code = bench_submit_and_wait(queue, &completion);
     *took_ns = bench_clock_ns() - begin;
-    if (completion.ticket != ticket || completion.outcome != VYRE_DONE)
-        return bench_wrong("a slot ended with another ticket, or not as done");
-    return 0;
+    return code;
 }
 
 /* Samples for one slice; *cpu receives the CPU time of the process in percent of the time. */
@@ -68,7 +62,7 @@ static int sample_waits(struct bench *bench, vyre_queue *queue, uint32_t opcode,
         bench_sleep_ns(THINK_NS);
         int code = wait_once(queue, opcode, &took);
         if (code != 0) return code;
-        bench->samples[n++] = took > UINT32_MAX ? UINT32_MAX : (uint32_t)took;
+        bench->samples[n++] = bench_sample(took);
     }
     *cpu =
         100.0 * (double)(bench_process_cpu_ns() - cpu_begin) / (double)(bench_clock_ns() - begin);
@@ -95,8 +89,7 @@ int bench_step_wait(struct bench *bench, uint32_t line)
                             &cpu);
     bench_session_close(&session);
     if (code == -1) {
-        snprintf(bench->series[line].note, sizeof bench->series[line].note,
-                 "this backend has no native operations");
+        bench_note(bench, line, "this backend has no native operations");
         return 0;
     }
     if (code != 0) return code;
@@ -136,7 +129,7 @@ int bench_step_memory(struct bench *bench, uint32_t line)
     vyre_error err;
     vyre_description description = {0};
     vyre_options options = VYRE_OPTIONS_INIT;
-    options.backend = bench->args->backend;
+    options.backend = bench->backend;
     options.workers = 2;
     options.default_queue_slots = BENCH_IN_FLIGHT;
     if (vyre_open(&runtime, &options, &err) != VYRE_OK)

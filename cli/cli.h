@@ -16,7 +16,7 @@
  * ------------------------------------------------------------------------------------------- */
 
 enum cli_command {
-#define CLI_COMMAND(name, words, handler, summary, about) CLI_COMMAND_##name,
+#define CLI_COMMAND(name, words, handler, operands, summary, about) CLI_COMMAND_##name,
 #include "options.def"
     CLI_COMMANDS
 };
@@ -26,6 +26,13 @@ enum cli_exit {
 #define CLI_EXIT(name, code, text) CLI_EXIT_##name = (code),
 #include "options.def"
     CLI_EXIT_LAST_ = 255
+};
+
+/** Words of the command line in the order given: the operands, or the values of an option that may
+ * be given several times. */
+struct cli_list {
+    const char **item;
+    size_t count;
 };
 
 /** The parsed command line. Fields of options that the command does not take hold their defaults.
@@ -45,6 +52,18 @@ struct cli_args {
     const char *only;    /**< NULL: every line */
     const char *file;    /**< NULL: a generated text */
     const char *pattern; /**< NULL: the tour's own */
+    struct cli_list operands; /**< what stands after the command: files, or a directory */
+    int explain;              /**< 1: the whole report */
+    int no_subgroups;         /**< 1: refuse subgroup operations */
+    int program;              /**< 1: statements instead of bytecode */
+    int strict;               /**< 1: an access out of bounds is a fault */
+    const char *kernel;       /**< NULL: the only one */
+    const char *grid;         /**< "X,Y,Z"; NULL: as VIR0's rule says */
+    const char *filter;       /**< NULL: every case */
+    struct cli_list in;       /**< NAME=FILE */
+    struct cli_list out;      /**< NAME=FILE */
+    struct cli_list set;      /**< NAME=VALUE */
+    double timeout;           /**< seconds; 0: none */
 };
 
 enum cli_color { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER };
@@ -56,6 +75,11 @@ enum cli_color { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER };
 int vyre_cli_info(const struct cli_args *args);
 int vyre_cli_demo(const struct cli_args *args);
 int vyre_cli_bench_dispatch(const struct cli_args *args);
+int vyre_cli_bench_vm(const struct cli_args *args);
+int vyre_cli_verify(const struct cli_args *args);
+int vyre_cli_dis(const struct cli_args *args);
+int vyre_cli_exec(const struct cli_args *args);
+int vyre_cli_conform(const struct cli_args *args);
 
 /* Printing (output.c). stdout is data, stderr is talk.
  * ------------------------------------------------------------------------------------------- */
@@ -83,6 +107,16 @@ void cli_progress(const char *line);
 
 /** One complaint in the form that all of them have; `at` and `fix` may be NULL or empty. */
 void cli_complain(const char *message, const char *at, const char *fix);
+
+/** The same for what is no failure: one line on stderr that begins with "vyre: warning:". */
+void cli_warn(const char *message);
+
+/** Writes text that comes from outside: control characters become question marks, so that one line
+ * stays one line. */
+void cli_put_clean(FILE *stream, const char *text);
+
+/** Where an error lies, such as "byte 40"; "" where it does not say. Returns `text`. */
+const char *cli_place_text(const vyre_error *err, char text[48]);
 
 /** Shows a failed call's error, after what the command was doing ("cannot open a queue"), and
  * returns the exit code that fits its status. */

@@ -81,8 +81,15 @@ static void man_page(void)
     puts(".SH NAME");
     printf("vyre \\- %s\n", cli_program_summary);
     puts(".SH SYNOPSIS");
-    for (uint32_t i = 0; i < CLI_COMMANDS; i++)
+    for (uint32_t i = 0; i < CLI_COMMANDS; i++) {
+        const char *operands = cli_commands[i].operands;
+        int len = (int)strcspn(operands, ".");
         printf("%s.B vyre %s\n.RI [ OPTION ...]\n", i == 0 ? "" : ".br\n", cli_commands[i].words);
+        if (len > 0 && operands[len] != '\0')
+            printf(".IR %.*s %s\n", len, operands, operands + len);
+        else if (len > 0)
+            printf(".I %s\n", operands);
+    }
     puts(".SH DESCRIPTION");
     roff(cli_program_about);
     puts(".PP\nData goes to standard output, complaints and the progress line to standard error.");
@@ -181,8 +188,29 @@ static void completion_commands(void)
         }
         printf("    '%s') next=\"\" options=\"", words);
         option_words(i);
-        puts("\" ;;");
+        fputs("\"", stdout);
+        if (cli_commands[i].operands[0] != '\0')
+            printf(" paths=-%c", strncmp(cli_commands[i].operands, "DIR", 3) == 0 ? 'd' : 'f');
+        puts(" ;;");
     }
+}
+
+/* A word after a command that takes operands is one of them, not part of its name. */
+static void completion_words(void)
+{
+    puts("        -*) ;;\n"
+         "        *)\n"
+         "            case $command in");
+    fputs("            ", stdout);
+    for (uint32_t i = 0, n = 0; i < CLI_COMMANDS; i++)
+        if (cli_commands[i].operands[0] != '\0')
+            printf("%s'%s'", n++ == 0 ? "" : " | ", cli_commands[i].words);
+    puts(") ;;\n"
+         "            *) command+=${command:+ }$word ;;\n"
+         "            esac\n"
+         "            ;;\n"
+         "        esac\n"
+         "    done\n");
 }
 
 static void completion(void)
@@ -194,7 +222,7 @@ static void completion(void)
          "_vyre()\n"
          "{\n"
          "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
-         "    local i word command='' next='' options=''\n\n"
+         "    local i word command='' next='' options='' paths=''\n\n"
          "    # `--name=value` comes in three pieces.\n"
          "    if [[ $cur == = ]]; then\n"
          "        cur=''\n"
@@ -214,14 +242,16 @@ static void completion(void)
     puts(")\n"
          "            [[ ${COMP_WORDS[i + 1]} == = ]] && ((i++))\n"
          "            ((i++))\n"
-         "            ;;\n"
-         "        -*) ;;\n"
-         "        *) command+=${command:+ }$word ;;\n"
-         "        esac\n"
-         "    done\n\n"
-         "    case $command in");
+         "            ;;");
+    completion_words();
+    puts("    case $command in");
     completion_commands();
     puts("    esac\n"
+         "    if [[ -n $paths && $cur != -* ]]; then\n"
+         "        compopt -o filenames 2>/dev/null\n"
+         "        mapfile -t COMPREPLY < <(compgen \"$paths\" -- \"$cur\")\n"
+         "        return\n"
+         "    fi\n"
          "    [[ $cur == -* || -z $next ]] && next=$options\n"
          "    mapfile -t COMPREPLY < <(compgen -W \"$next\" -- \"$cur\")\n"
          "}\n\n"

@@ -112,8 +112,9 @@ void cli_help(FILE *stream, const struct cli_args *args)
     int one = args->command < CLI_COMMANDS;
     const char *words = one ? cli_commands[args->command].words : args->group;
 
-    fprintf(stream, "usage: vyre%s%s%s [OPTION...]\n", words[0] != '\0' ? " " : "", words,
-            one ? "" : " COMMAND");
+    const char *operands = one ? cli_commands[args->command].operands : "";
+    fprintf(stream, "usage: vyre%s%s%s [OPTION...]%s%s\n", words[0] != '\0' ? " " : "", words,
+            one ? "" : " COMMAND", operands[0] != '\0' ? " " : "", operands);
     if (one || args->group[0] == '\0') {
         const char *about = one ? cli_commands[args->command].about : cli_program_about;
         const char *summary = one ? cli_commands[args->command].summary : cli_program_summary;

@@ -14,7 +14,7 @@
 typedef int (*handler_fn)(const struct cli_args *args);
 
 static const handler_fn handlers[] = {
-#define CLI_COMMAND(name, words, handler, summary, about) handler,
+#define CLI_COMMAND(name, words, handler, operands, summary, about) handler,
 #include "options.def"
 };
 
@@ -36,6 +36,24 @@ static int check_workers(const struct cli_args *args)
                       args->workers);
 }
 
+static int run_parsed(const struct cli_args *args)
+{
+    if (args->help || args->long_help) {
+        cli_help(stdout, args);
+        return CLI_EXIT_DONE;
+    }
+    if (args->version) {
+        printf("vyre %s\n", vyre_version());
+        return CLI_EXIT_DONE;
+    }
+    if (args->command == CLI_COMMANDS) {
+        cli_help(stderr, args);
+        return CLI_EXIT_MISUSE;
+    }
+    int code = check_workers(args);
+    return code == CLI_EXIT_DONE ? handlers[args->command](args) : code;
+}
+
 static int run(int argc, char **argv)
 {
     struct cli_args args;
@@ -43,21 +61,9 @@ static int run(int argc, char **argv)
     cli_output_set_color(CLI_COLOR_AUTO); /* for complaints about the command line itself */
     int code = cli_parse(argc, argv, &args);
     cli_output_set_color(args.color);
-    if (code != CLI_EXIT_DONE) return code;
-    if (args.help || args.long_help) {
-        cli_help(stdout, &args);
-        return CLI_EXIT_DONE;
-    }
-    if (args.version) {
-        printf("vyre %s\n", vyre_version());
-        return CLI_EXIT_DONE;
-    }
-    if (args.command == CLI_COMMANDS) {
-        cli_help(stderr, &args);
-        return CLI_EXIT_MISUSE;
-    }
-    code = check_workers(&args);
-    return code == CLI_EXIT_DONE ? handlers[args.command](&args) : code;
+    if (code == CLI_EXIT_DONE) code = run_parsed(&args);
+    cli_args_free(&args);
+    return code;
 }
 
 int main(int argc, char **argv)

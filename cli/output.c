@@ -74,13 +74,17 @@ void cli_progress(const char *line)
     output.progress_shown = line != NULL;
 }
 
-/* Keeps one line one line: control characters, which a name may hold, become question marks. */
-static void put_clean(const char *text)
+void cli_put_clean(FILE *stream, const char *text)
 {
     for (; *text != '\0'; text++) {
         unsigned char c = (unsigned char)*text;
-        fputc(c < 0x20 || c == 0x7f ? '?' : c, stderr);
+        fputc(c < 0x20 || c == 0x7f ? '?' : c, stream);
     }
+}
+
+static void put_clean(const char *text)
+{
+    cli_put_clean(stderr, text);
     fputc('\n', stderr);
 }
 
@@ -103,6 +107,15 @@ void cli_complain(const char *message, const char *at, const char *fix)
     }
 }
 
+void cli_warn(const char *message)
+{
+    cli_progress(NULL);
+    cli_flush();
+    fprintf(stderr, "vyre: %swarning:%s ", cli_tone(stderr, CLI_TONE_WARN),
+            cli_tone(stderr, CLI_TONE_OFF));
+    put_clean(message);
+}
+
 static int exit_code_of(vyre_status status)
 {
     switch (status) {
@@ -119,19 +132,26 @@ static int exit_code_of(vyre_status status)
     }
 }
 
-int cli_fail(const char *doing, const vyre_error *err)
+const char *cli_place_text(const vyre_error *err, char text[48])
 {
     static const char *const places[] = {
         [VYRE_PLACE_BYTE] = "byte",         [VYRE_PLACE_WORD] = "word",
         [VYRE_PLACE_SLOT] = "slot",         [VYRE_PLACE_INSTRUCTION] = "instruction",
         [VYRE_PLACE_ARGUMENT] = "argument",
     };
-    char message[sizeof err->message + 128], at[64] = "";
+
+    text[0] = '\0';
+    if (err->place_kind != VYRE_PLACE_NONE && err->place_kind <= VYRE_PLACE_ARGUMENT)
+        snprintf(text, 48, "%s %llu", places[err->place_kind], (unsigned long long)err->place);
+    return text;
+}
+
+int cli_fail(const char *doing, const vyre_error *err)
+{
+    char message[sizeof err->message + 128], at[48];
 
     snprintf(message, sizeof message, "%s: %s", doing, err->message);
-    if (err->place_kind != VYRE_PLACE_NONE && err->place_kind <= VYRE_PLACE_ARGUMENT)
-        snprintf(at, sizeof at, "%s %llu", places[err->place_kind], (unsigned long long)err->place);
-    cli_complain(message, at, err->fix);
+    cli_complain(message, cli_place_text(err, at), err->fix);
     return exit_code_of(err->status);
 }
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
  * The parser of the command line. It knows nothing but the rows of options.def: words name a
- * command, `--name value` and `--name=value` set a field of struct cli_args. Options may stand
- * before or after the command, and whether they fit it is decided at the end. Misuse is one line
- * on stderr. Called by main.c.
+ * command, further ones are its operands, `--name value` and `--name=value` set a field of struct
+ * cli_args. Options may stand before or after the command, and whether they fit it is decided at
+ * the end. Misuse is one line on stderr. Called by main.c.
  */
 #include "parse.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct parser {
@@ -116,14 +117,30 @@ static int unknown_command(const struct parser *parser, const char *typed)
                       typed, help_of(parser, help));
 }
 
-static int take_word(struct parser *parser, const char *typed)
+static int take_operand(struct parser *parser, const char *typed)
 {
-    char words[sizeof parser->words], help[80];
-    int begins;
+    struct cli_list *operands = &parser->args->operands;
+    uint32_t command = parser->args->command;
+    const char *takes = cli_commands[command].operands;
+    char help[80];
 
-    if (parser->args->command < CLI_COMMANDS)
+    if (*takes == '\0')
         return cli_misuse("`%s` takes no argument `%s`; see `%s`", parser->words, typed,
                           help_of(parser, help));
+    if (operands->count > 0 && !cli_takes_many(command))
+        return cli_misuse("`%s` takes one %s, not `%s` as well; see `%s`", parser->words, takes,
+                          typed, help_of(parser, help));
+    if (cli_list_add(operands, typed) != 0)
+        return cli_misuse("there is no memory for the command line");
+    return CLI_EXIT_DONE;
+}
+
+static int take_word(struct parser *parser, const char *typed)
+{
+    char words[sizeof parser->words];
+    int begins;
+
+    if (parser->args->command < CLI_COMMANDS) return take_operand(parser, typed);
     int len = snprintf(words, sizeof words, "%s%s%s", parser->words,
                        parser->words[0] == '\0' ? "" : " ", typed);
     if (*typed == '\0' || len < 0 || (size_t)len >= sizeof words)
@@ -178,6 +195,11 @@ static int finish(const struct parser *parser)
     for (size_t i = 0; i < cli_option_count; i++)
         if ((parser->given >> i & 1) != 0 && !cli_option_fits(&cli_options[i], args->command))
             return foreign_option(&cli_options[i], parser->words);
+    if (args->command < CLI_COMMANDS && args->operands.count == 0 &&
+        cli_commands[args->command].operands[0] != '\0')
+        return cli_misuse("`%s` needs a %.*s; see `%s`", parser->words,
+                          (int)strcspn(cli_commands[args->command].operands, "."),
+                          cli_commands[args->command].operands, help_of(parser, help));
     return CLI_EXIT_DONE;
 }
 
@@ -215,4 +237,13 @@ int cli_parse(int argc, char **argv, struct cli_args *args)
         if (code != CLI_EXIT_DONE) return code;
     }
     return finish(&parser);
+}
+
+void cli_args_free(struct cli_args *args)
+{
+    free(args->operands.item);
+    for (size_t i = 0; i < cli_option_count; i++) {
+        if (cli_options[i].kind != CLI_KIND_LIST) continue;
+        free(((struct cli_list *)((char *)args + cli_options[i].offset))->item);
+    }
 }

@@ -12,6 +12,9 @@
  * command line is no misuse here. */
 int cli_parse(int argc, char **argv, struct cli_args *args);
 
+/** Frees the lists of *args, also where the parser failed. */
+void cli_args_free(struct cli_args *args);
+
 /* The rest is what the parser's own files share.
  * ------------------------------------------------------------------------------------------- */
 
@@ -23,6 +26,9 @@ const char *cli_option_name(const struct cli_option_row *option, char name[32]);
 
 /** Stores a value in the option's field. Returns 0, or -1 if it is none for this option. */
 int cli_value_store(const struct cli_option_row *option, const char *value, struct cli_args *args);
+
+/** Appends a word to a list. Returns 0, or -1 if there is no memory for it. */
+int cli_list_add(struct cli_list *list, const char *word);
 
 /** Stores what stands for "not given". */
 void cli_value_clear(const struct cli_option_row *option, struct cli_args *args);

@@ -15,7 +15,8 @@
 #include "options.def"
 
 const struct cli_command_row cli_commands[] = {
-#define CLI_COMMAND(name, words, handler, summary, about) {words, summary, about},
+#define CLI_COMMAND(name, words, handler, operands, summary, about)                                \
+    {words, operands, summary, about},
 #include "options.def"
 };
 
@@ -68,6 +69,11 @@ int cli_choice_word(const struct cli_option_row *option, size_t idx, char word[3
     memcpy(word, at, len);
     word[len] = '\0';
     return 1;
+}
+
+int cli_takes_many(uint32_t command)
+{
+    return strstr(cli_commands[command].operands, "...") != NULL;
 }
 
 int cli_option_fits(const struct cli_option_row *option, uint32_t command)

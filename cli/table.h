@@ -19,11 +19,13 @@ enum cli_option_kind {
     CLI_KIND_CHOICE,
     CLI_KIND_COUNT,
     CLI_KIND_DECIMAL,
-    CLI_KIND_TEXT
+    CLI_KIND_TEXT,
+    CLI_KIND_LIST
 };
 
 struct cli_command_row {
-    const char *words; /**< "bench dispatch" */
+    const char *words;    /**< "bench dispatch" */
+    const char *operands; /**< what follows it: "FILE", "FILE..." for several; "" for nothing */
     const char *summary;
     const char *about;
 };
@@ -66,6 +68,9 @@ extern const size_t cli_option_count, cli_environment_count, cli_exit_count, cli
 /** The words of a CHOICE one by one: copies word number `idx` to `word` and returns 1, or returns 0
  * if there is none. */
 int cli_choice_word(const struct cli_option_row *option, size_t idx, char word[32]);
+
+/** Whether the command takes any number of operands, but one at least. */
+int cli_takes_many(uint32_t command);
 
 /** Whether the option may stand after the command (CLI_COMMANDS: after none). */
 int cli_option_fits(const struct cli_option_row *option, uint32_t command);

@@ -36,6 +36,19 @@ static void *field(const struct cli_option_row *option, struct cli_args *args)
     return (char *)args + option->offset;
 }
 
+int cli_list_add(struct cli_list *list, const char *word)
+{
+    /* Doubled whenever the count reaches a power of two. */
+    if ((list->count & (list->count - 1)) == 0) {
+        size_t room = list->count == 0 ? 1 : 2 * list->count;
+        const char **item = realloc(list->item, room * sizeof *item);
+        if (item == NULL) return -1;
+        list->item = item;
+    }
+    list->item[list->count++] = word;
+    return 0;
+}
+
 int cli_value_store(const struct cli_option_row *option, const char *value, struct cli_args *args)
 {
     char word[32], *end;
@@ -47,6 +60,8 @@ int cli_value_store(const struct cli_option_row *option, const char *value, stru
     case CLI_KIND_TEXT:
         *(const char **)field(option, args) = value;
         return 0;
+    case CLI_KIND_LIST:
+        return cli_list_add(field(option, args), value);
     case CLI_KIND_CHOICE:
         for (uint32_t i = 0; cli_choice_word(option, i, word); i++) {
             if (strcmp(word, value) != 0) continue;
@@ -85,6 +100,9 @@ void cli_value_clear(const struct cli_option_row *option, struct cli_args *args)
     case CLI_KIND_DECIMAL:
         *(double *)field(option, args) = 0;
         break;
+    case CLI_KIND_LIST:
+        memset(field(option, args), 0, sizeof(struct cli_list));
+        break;
     case CLI_KIND_CHOICE:
     case CLI_KIND_COUNT:
         *(uint32_t *)field(option, args) = VYRE_DEFAULT;
@@ -109,6 +127,8 @@ int cli_value_refuse(const struct cli_option_row *option, const char *value)
     case CLI_KIND_COUNT:
         return cli_misuse("%s takes a whole number from %.0f to %.0f, not `%s`", name,
                           option->least, option->most, value);
+    case CLI_KIND_LIST:
+        return cli_misuse("there is no memory for the command line");
     default:
         return cli_misuse("%s takes a number from %g to %g, not `%s`", name, option->least,
                           option->most, value);

@@ -6,7 +6,7 @@
 _vyre()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-    local i word command='' next='' options=''
+    local i word command='' next='' options='' paths=''
 
     # `--name=value` comes in three pieces.
     if [[ $cur == = ]]; then
@@ -31,6 +31,27 @@ _vyre()
     --pattern)
         return
         ;;
+    --kernel)
+        return
+        ;;
+    --grid)
+        return
+        ;;
+    --in)
+        return
+        ;;
+    --out)
+        return
+        ;;
+    --set)
+        return
+        ;;
+    --timeout)
+        return
+        ;;
+    --filter)
+        return
+        ;;
     --seconds)
         return
         ;;
@@ -46,22 +67,37 @@ _vyre()
     for ((i = 1; i < COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
         case $word in
-        --backend | --workers | --file | --pattern | --seconds | --only | --color)
+        --backend | --workers | --file | --pattern | --kernel | --grid | --in | --out | --set | --timeout | --filter | --seconds | --only | --color)
             [[ ${COMP_WORDS[i + 1]} == = ]] && ((i++))
             ((i++))
             ;;
         -*) ;;
-        *) command+=${command:+ }$word ;;
+        *)
+            case $command in
+            'verify' | 'dis' | 'exec' | 'conform') ;;
+            *) command+=${command:+ }$word ;;
+            esac
+            ;;
         esac
     done
 
     case $command in
-    '') next="info demo bench" options="--color -h --help --version" ;;
+    '') next="info demo verify dis exec conform bench" options="--color -h --help --version" ;;
     'info') next="" options="--json --color -h --help --version" ;;
     'demo') next="" options="--backend --workers --file --pattern --quick --json --color -h --help --version" ;;
-    bench) next="dispatch" options="--color -h --help --version" ;;
+    'verify') next="" options="--explain --no-subgroups --json --color -h --help --version" paths=-f ;;
+    'dis') next="" options="--program --color -h --help --version" paths=-f ;;
+    'exec') next="" options="--backend --kernel --grid --in --out --set --strict --timeout --json --color -h --help --version" paths=-f ;;
+    'conform') next="" options="--backend --filter --json --color -h --help --version" paths=-d ;;
+    bench) next="dispatch vm" options="--color -h --help --version" ;;
     'bench dispatch') next="" options="--backend --workers --seconds --only --json --color -h --help --version" ;;
+    'bench vm') next="" options="--workers --seconds --only --json --color -h --help --version" ;;
     esac
+    if [[ -n $paths && $cur != -* ]]; then
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen "$paths" -- "$cur")
+        return
+    fi
     [[ $cur == -* || -z $next ]] && next=$options
     mapfile -t COMPREPLY < <(compgen -W "$next" -- "$cur")
 }

@@ -40,7 +40,7 @@ enum vyre_backend {
 
 /** The tenant of every call that names none. */
 #define VYRE_TENANT_DEFAULT 0u
-/** Owner of an operation that every tenant may use. */
+/** Owner of an operation or a program that every tenant may use. */
 #define VYRE_TENANT_ANY     0xFFFFFFFFu
 
 /**
@@ -72,9 +72,10 @@ typedef struct vyre_options {
     uint32_t default_queue_slots; /**< slots of vyre_queue_default; default 256; 0: there is none */
     uint32_t max_queues;          /**< 1..1024, default 64 */
     uint32_t max_tenants;         /**< 1..1024, default 32; tenants are numbered from 0 */
-    uint32_t max_handles;         /**< buffers and operations, 1..65535, default 1024 */
-    uint32_t inflight_slots;      /**< slots between ring and completion, 16..65536, default 4096 */
-    uint32_t observable_words;    /**< of each tenant, 1..1048576, default 256 */
+    uint32_t
+        max_handles; /**< buffers, operations, programs and binding sets, 1..65535, default 1024 */
+    uint32_t inflight_slots;   /**< slots between ring and completion, 16..65536, default 4096 */
+    uint32_t observable_words; /**< of each tenant, 1..1048576, default 256 */
     uint32_t seal_polls; /**< how often a slot whose seal does not fit is read again, not 0; default
                             1000 */
     uint64_t idle_spin_ns; /**< how long one idle worker looks before it sleeps; default 100 us, 0
@@ -84,13 +85,23 @@ typedef struct vyre_options {
     const vyre_allocator *allocator; /**< NULL: malloc and memfd; copied */
     vyre_log_fn log;                 /**< NULL: no log */
     void *log_ctx;
+    uint32_t run_slots;     /**< programs in flight, 1..65536, default 256 */
+    uint32_t continuations; /**< workgroups that can be put aside for others to have their turn,
+                               0..4096, default 64 */
+    uint32_t step_budget;   /**< steps of a workgroup before it is put aside, 1..0x7FFFFFFF, default
+                               65536 */
+    uint32_t reserved;      /**< 0 */
+    uint64_t frame_bytes;   /**< what a workgroup may need while it runs, 64 KiB..64 MiB, rounded up
+                               to   4096; default 1 MiB. Each worker and each continuation has as much
+                               from   the first program on; what is never used costs only addresses */
 } vyre_options;
 
 #define VYRE_OPTIONS_INIT                                                                          \
     {                                                                                              \
         (uint32_t)sizeof(vyre_options), VYRE_BACKEND_AUTO, VYRE_DEFAULT, VYRE_DEFAULT,             \
             VYRE_DEFAULT, VYRE_DEFAULT, VYRE_DEFAULT, VYRE_DEFAULT, VYRE_DEFAULT, VYRE_DEFAULT,    \
-            VYRE_DEFAULT64, VYRE_DEFAULT64, 0, 0, 0                                                \
+            VYRE_DEFAULT64, VYRE_DEFAULT64, 0, 0, 0, VYRE_DEFAULT, VYRE_DEFAULT, VYRE_DEFAULT, 0u, \
+            VYRE_DEFAULT64                                                                         \
     }
 
 /**
@@ -109,9 +120,9 @@ VYRE_API vyre_status vyre_open(vyre **runtime, const vyre_options *options, vyre
 VYRE_API vyre_status vyre_stop(vyre *runtime, vyre_error *err);
 
 /**
- * Stops, then frees the runtime with all its queues, buffers and operations; no other thread may be
- * inside a call on any of them. NULL is allowed. Not from inside a native operation: then it does
- * nothing.
+ * Stops, then frees the runtime with all its queues, buffers, operations, programs and binding
+ * sets; no other thread may be inside a call on any of them. NULL is allowed. Not from inside a
+ * native operation: then it does nothing.
  */
 VYRE_API void vyre_close(vyre *runtime);
 
@@ -144,19 +155,18 @@ typedef struct vyre_description {
     uint32_t backend; /**< CPU or CUDA, never AUTO */
     uint32_t workers;
     uint32_t queues;  /**< open now, the system queue not counted */
-    uint32_t handles; /**< buffers and operations that exist now */
+    uint32_t handles; /**< buffers, operations, programs and binding sets that exist now */
     uint32_t stopped;
     uint64_t memory_bytes; /**< through the allocator and mappings, buffers not counted */
     uint64_t buffer_bytes; /**< of all buffers that exist now */
     char choice[160];      /**< what was chosen and why, one line */
+    uint32_t programs;     /**< that are loaded now */
+    uint32_t frames_full;  /**< workgroups that went on past their turn because no frame was free */
 } vyre_description;
 
 #define VYRE_DESCRIPTION_INIT                                                                      \
     {                                                                                              \
-        (uint32_t)sizeof(vyre_description), 0u, 0u, 0u, 0u, 0u, 0u, 0u,                            \
-        {                                                                                          \
-            0                                                                                      \
-        }                                                                                          \
+        (uint32_t)sizeof(vyre_description), 0u, 0u, 0u, 0u, 0u, 0u, 0u, {0}, 0u, 0u                \
     }
 
 /** Fills *description, and frees what slots have stopped using. Statuses: E_NULL, E_SIZE. */

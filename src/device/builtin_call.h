@@ -24,11 +24,17 @@ DEV_FN void dev_call_charge(struct dev_call *call, uint32_t steps)
     call->steps = steps > 0xFFFFFFFFu - call->steps ? 0xFFFFFFFFu : call->steps + steps;
 }
 
-/* Why a slot in flight should end now, or 0. */
-DEV_FN uint32_t dev_entry_stopped(const struct dev_runtime *rt, const struct dev_inflight *entry)
+/* Whether a slot in flight was told to end: its fault, or 0. */
+DEV_FN uint32_t dev_entry_cancelled(const struct dev_runtime *rt, const struct dev_inflight *entry)
 {
     if (dev_load_relaxed(&rt->shutdown)) return (uint32_t)VYRE_FAULT_STOPPED;
-    uint32_t cancel = dev_load_relaxed(&entry->cancel);
+    return dev_load_relaxed(&entry->cancel);
+}
+
+/* Why a slot in flight should end now, or 0: as above, or its deadline has passed. */
+DEV_FN uint32_t dev_entry_stopped(const struct dev_runtime *rt, const struct dev_inflight *entry)
+{
+    uint32_t cancel = dev_entry_cancelled(rt, entry);
     if (cancel) return cancel;
     if (entry->deadline_ns != 0 && dev_clock_ns() > entry->deadline_ns)
         return (uint32_t)VYRE_FAULT_DEADLINE;

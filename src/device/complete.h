@@ -15,6 +15,7 @@ struct dev_end {
     uint32_t opcode;
     uint32_t pc;
     uint32_t steps;
+    uint32_t out_of_bounds;
     const uint32_t *result; /* 8 words, or NULL for none */
 };
 
@@ -26,6 +27,7 @@ DEV_FN struct dev_end dev_end_fault(uint64_t ticket, uint32_t opcode, uint32_t f
     end.opcode = opcode;
     end.pc = 0;
     end.steps = 0;
+    end.out_of_bounds = 0;
     end.result = NULL;
     return end;
 }
@@ -50,7 +52,7 @@ DEV_FN void dev_complete_entry(struct dev_queue *queue, uint64_t index, const st
     uint32_t lap = (uint32_t)(index >> queue->log2_slots) + 1;
     dev_store64_relaxed(&word[0], end->ticket);
     dev_store64_relaxed(&word[1], (uint64_t)end->opcode << 32 | status);
-    dev_store64_relaxed(&word[2], end->pc);
+    dev_store64_relaxed(&word[2], (uint64_t)end->out_of_bounds << 32 | end->pc);
     for (uint32_t i = 0; i < VYRE_COMPLETION_RESULTS / 2; i++)
         dev_store64_relaxed(&word[4 + i], end->result ? (uint64_t)end->result[2 * i + 1] << 32 |
                                                             end->result[2 * i]

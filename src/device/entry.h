@@ -8,6 +8,7 @@
 
 #include "device/builtin_run.h"
 #include "device/complete.h"
+#include "device/grid.h"
 #include "device/handle.h"
 #include "device/runq.h"
 
@@ -28,6 +29,7 @@ DEV_FN uint32_t dev_entry_fill(struct dev_runtime *rt, struct dev_queue *queue,
     entry->taken_ns = dev_clock_ns();
     dev_store_release(&entry->queue, (uint32_t)(queue - rt->queues), DEV_SYSTEM); /* R12 */
     entry->operation = DEV_NONE;
+    entry->run = DEV_NONE;
     dev_store_relaxed(&entry->cancel, 0);
     entry->place = (uint32_t)ticket & (queue->setup.slots - 1);
     dev_store_relaxed(&entry->slot[VYRE_SLOT_STATUS], VYRE_SLOT_PUBLISHED);
@@ -70,10 +72,24 @@ DEV_FN void dev_entry_end(struct dev_runtime *rt, uint32_t index, const struct d
     dev_slot_drop(rt, entry->slot, entry->operation);
     dev_complete(rt, queue, end);
     dev_lock(&rt->sched);
+    if (entry->run != DEV_NONE) dev_run_give(rt, entry->run);
     dev_entry_give(rt, index);
     dev_unlock(&rt->sched);
     dev_sub_release(&queue->inflight, 1); /* R4 pairs with A4 */
     dev_add_release(&rt->ends, 1);        /* R11 pairs with A11: who sees it sees the count */
+}
+
+/* One turn at a slot that runs a program; the last worker ends it. */
+DEV_FN void dev_entry_program(struct dev_runtime *rt, uint32_t index, uint32_t worker)
+{
+    struct dev_inflight *entry = &rt->inflight[index];
+    uint32_t result[VYRE_COMPLETION_RESULTS];
+    if (!dev_run_turn(rt, index, worker)) return;
+    struct dev_end end = dev_end_fault(entry->ticket, entry->slot[VYRE_SLOT_OPCODE], 0);
+    dev_run_result(&rt->runs[entry->run], &end, result);
+    dev_metric(rt, end.opcode, 1);
+    dev_count_claims(rt, entry->slot[VYRE_SLOT_TENANT], entry->slot[VYRE_SLOT_PRIORITY], 1);
+    dev_entry_end(rt, index, &end);
 }
 
 /* Runs the slot of an entry and ends it. The caller has it to itself. */

@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * Handles and opcodes: from the numbers in a slot to the buffers and native operations they name.
+ * Handles and opcodes: from the numbers in a slot to the buffers, native operations, programs and
+ * binding sets they name.
  *
  * The poller finds and holds everything that a slot names before the slot is handed over; whoever
  * ends the slot drops exactly that. What is held does not change: its entry stays in the handle
- * table, and a native operation under its opcode, until the last hold is gone. So a worker may use
- * what its slot holds without a lock, and looks up nothing else.
+ * table, and an operation or a program under its opcode, until the last hold is gone. So a worker
+ * may use what its slot holds without a lock, and looks up nothing else.
  */
 #ifndef VYRE_DEVICE_HANDLE_H
 #define VYRE_DEVICE_HANDLE_H
 
 #include "device/layout.h"
 #include "device/packed.h"
+#include "vm/bytecode.h"
 #include "vyre/buffer.h"
 
 #define DEV_HANDLE_INDEX 0xFFFFu
 #define DEV_ARGS_MASK    0xFFFu /* the bits of a handle mask that are arguments */
+
+/* The arguments of a slot that runs a program: 0..2 the grid, and these; scalars follow. */
+#define DEV_ARG_BINDINGS 3u /* handle of the binding set, 0: none */
+#define DEV_ARG_COUNT    4u /* how many scalars there are */
+#define DEV_ARG_SCALARS  5u
 
 /* Whether the slot that is being taken may take hold of an entry. (poller) */
 DEV_FN int dev_handle_open(const struct dev_runtime *rt, const struct dev_handle *entry)
@@ -82,8 +89,8 @@ DEV_FN uint32_t dev_opcode_place(const struct dev_runtime *rt, uint32_t opcode)
     return DEV_NONE;
 }
 
-/* The handle index of an operation, whoever owns it, or DEV_NONE. (poller); workers for opcodes
- * below 256 that their slot holds. */
+/* The handle index of an operation or a program, whoever owns it, or DEV_NONE. (poller); workers
+ * for opcodes below 256 that their slot holds. */
 DEV_FN uint32_t dev_opcode_lookup(const struct dev_runtime *rt, uint32_t opcode)
 {
     if (opcode < DEV_PACKED_OPCODES) return dev_load_relaxed(&rt->byte_operation[opcode]) - 1;
@@ -101,7 +108,8 @@ DEV_FN uint32_t dev_opcode_find(const struct dev_runtime *rt, uint32_t opcode, u
     return entry->owner == tenant || entry->owner == VYRE_TENANT_ANY ? index : DEV_NONE;
 }
 
-/* Enters the operation at this index under its opcode. 0: the opcode is taken, or no room. (poller)
+/* Enters the operation or the program at this index under its opcode. 0: the opcode is taken, or no
+ * room. (poller)
  */
 DEV_FN int dev_opcode_insert(struct dev_runtime *rt, uint32_t index)
 {
@@ -142,36 +150,127 @@ DEV_FN void dev_opcode_remove(struct dev_runtime *rt, uint32_t opcode)
     rt->opcode_map[hole] = DEV_NONE;
 }
 
+/* Binding sets and programs.
+ * ------------------------------------------------------------------------------------------- */
+
+/* Lets go of the first `count` buffers of a set. (poller) */
+DEV_FN void dev_bindings_drop(struct dev_runtime *rt, const struct dev_bindings *set,
+                              uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (set->bound[i].handle != 0) dev_handle_drop(dev_handle_held(rt, set->bound[i].handle));
+    }
+}
+
+/* Finds and holds all buffers of a set, and notes where they lie: all of them, or none with a
+ * fault. What is being dropped is gone already. (poller) */
+DEV_FN uint32_t dev_bindings_hold(struct dev_runtime *rt, struct dev_bindings *set, uint32_t tenant)
+{
+    rt->late = 0xFFFFFFFFu;
+    for (uint32_t i = 0; i < set->count; i++) {
+        struct dev_bound *bound = &set->bound[i];
+        uint32_t fault;
+        if (bound->handle == 0) continue;
+        struct dev_handle *entry =
+            dev_handle_find(rt, bound->handle, DEV_BUFFER, tenant, bound->rights, &fault);
+        if (entry == NULL) {
+            dev_bindings_drop(rt, set, i);
+            return fault;
+        }
+        bound->address = entry->address;
+        bound->bytes = entry->bytes;
+        dev_handle_hold(entry);
+    }
+    return 0;
+}
+
+DEV_FN const struct vm_header *dev_program_header(const struct dev_handle *program)
+{
+    return (const struct vm_header *)(uintptr_t)program->address;
+}
+
+DEV_FN struct dev_bindings *dev_bindings_of(const struct dev_handle *handle)
+{
+    return (struct dev_bindings *)(uintptr_t)handle->address;
+}
+
+/* Whether a grid of workgroups can be counted: invocations on each axis in 32 bits, all workgroups
+ * in 63. */
+DEV_FN int dev_grid_fits(const struct vm_header *program, const uint32_t *grid)
+{
+    for (uint32_t axis = 0; axis < 3; axis++) {
+        if ((uint64_t)grid[axis] * program->workgroup[axis] > 0x100000000u) return 0;
+    }
+    uint64_t plane = (uint64_t)grid[0] * grid[1];
+    return grid[2] == 0 || plane <= 0x7FFFFFFFFFFFFFFFu / grid[2];
+}
+
+/* Whether this many scalars is right where `open` of the program's are not bound. */
+DEV_FN int dev_scalars_fit(const struct vm_header *program, uint32_t open, uint32_t count)
+{
+    if (count == 0) return open == 0;
+    return count == program->scalar_params && count <= DEV_SCALARS;
+}
+
+/* Holds the program at this index, and the binding set that the arguments name: both, or nothing
+ * with a fault. (poller) */
+DEV_FN uint32_t dev_program_hold(struct dev_runtime *rt, uint32_t index, const uint32_t *arg,
+                                 uint32_t tenant)
+{
+    struct dev_handle *program = &rt->handles[index];
+    const struct vm_header *header = dev_program_header(program);
+    struct dev_handle *set = NULL;
+    uint32_t open = header->scalar_params;
+    /* A program without buffers needs no set; the handle 0 names none. */
+    if (arg[DEV_ARG_BINDINGS] != 0 || header->view_count != header->scalar_params) {
+        uint32_t fault;
+        set = dev_handle_find(rt, arg[DEV_ARG_BINDINGS], DEV_BINDINGS, tenant, 0, &fault);
+        if (set == NULL) return fault;
+        const struct dev_bindings *bindings = dev_bindings_of(set);
+        if (bindings->program != (program->generation << 16 | index))
+            return (uint32_t)VYRE_FAULT_BINDINGS;
+        open = bindings->open_scalars;
+    }
+    if (!dev_scalars_fit(header, open, arg[DEV_ARG_COUNT])) return (uint32_t)VYRE_FAULT_PARAMETERS;
+    if (!dev_grid_fits(header, arg)) return (uint32_t)VYRE_FAULT_GRID;
+    if (set != NULL) dev_handle_hold(set);
+    dev_handle_hold(program);
+    return 0;
+}
+
 /* What one operation of a slot names. */
 struct dev_names {
     uint32_t reads;     /* bit i: argument i is the handle of a buffer that it reads */
     uint32_t writes;    /* the same of a buffer that it writes */
-    uint32_t operation; /* index of the native operation, or DEV_NONE for a built-in */
+    uint32_t sets;      /* bit i: argument i is the handle of a binding set, or 0 */
+    uint32_t operation; /* index of the native operation or program, or DEV_NONE for a built-in */
 };
 
 DEV_FN struct dev_names dev_names_of(const struct dev_runtime *rt, uint32_t opcode,
                                      uint32_t operation)
 {
     const struct dev_builtin *row = dev_builtin_find(opcode);
-    struct dev_names names = {0, 0, DEV_NONE};
+    struct dev_names names = {0, 0, 0, DEV_NONE};
     if (row != NULL) {
         names.reads = row->reads;
         names.writes = row->writes;
     } else if (operation != DEV_NONE) {
         names.reads = rt->handles[operation].read_handles & DEV_ARGS_MASK;
         names.writes = rt->handles[operation].write_handles & DEV_ARGS_MASK;
+        names.sets = rt->handles[operation].kind == DEV_PROGRAM ? 1u << DEV_ARG_BINDINGS : 0;
         names.operation = operation;
     }
     return names;
 }
 
-/* Drops the buffers among the first `args` arguments. */
-DEV_FN void dev_buffers_drop(struct dev_runtime *rt, const struct dev_names *names,
-                             const uint32_t *arg, uint32_t args)
+/* Drops what the first `args` arguments name. */
+DEV_FN void dev_args_drop(struct dev_runtime *rt, const struct dev_names *names,
+                          const uint32_t *arg, uint32_t args)
 {
-    uint32_t mask = (names->reads | names->writes) & ((1u << args) - 1);
+    uint32_t mask = (names->reads | names->writes | names->sets) & ((1u << args) - 1);
     for (uint32_t i = 0; mask >> i != 0; i++) {
-        if (mask >> i & 1) dev_handle_drop(dev_handle_held(rt, arg[i]));
+        if ((mask >> i & 1) && ((names->sets >> i & 1) == 0 || arg[i] != 0))
+            dev_handle_drop(dev_handle_held(rt, arg[i]));
     }
 }
 
@@ -179,11 +278,11 @@ DEV_FN void dev_buffers_drop(struct dev_runtime *rt, const struct dev_names *nam
 DEV_FN void dev_names_drop(struct dev_runtime *rt, const struct dev_names *names,
                            const uint32_t *arg)
 {
-    dev_buffers_drop(rt, names, arg, VYRE_SLOT_ARGS);
+    dev_args_drop(rt, names, arg, VYRE_SLOT_ARGS);
     if (names->operation != DEV_NONE) dev_handle_drop(&rt->handles[names->operation]);
 }
 
-/* Holds what one operation names: all of it, or nothing with a fault. (poller) */
+/* Holds what one operation, not a program, names: all of it, or nothing with a fault. (poller) */
 DEV_FN uint32_t dev_names_hold(struct dev_runtime *rt, const struct dev_names *names,
                                const uint32_t *arg, uint32_t tenant)
 {
@@ -195,7 +294,7 @@ DEV_FN uint32_t dev_names_hold(struct dev_runtime *rt, const struct dev_names *n
                           (names->writes >> i & 1 ? (uint32_t)VYRE_RIGHT_WRITE : 0u);
         struct dev_handle *entry = dev_handle_find(rt, arg[i], DEV_BUFFER, tenant, rights, &fault);
         if (entry == NULL) {
-            dev_buffers_drop(rt, names, arg, i);
+            dev_args_drop(rt, names, arg, i);
             return fault;
         }
         dev_handle_hold(entry);
@@ -206,8 +305,8 @@ DEV_FN uint32_t dev_names_hold(struct dev_runtime *rt, const struct dev_names *n
 
 /* What holding a slot found. */
 struct dev_hold {
-    uint32_t operation; /* for the in-flight entry: index of a plain slot's native operation, or
-                           DEV_NONE */
+    uint32_t operation; /* for the in-flight entry: index of a plain slot's native operation or
+                           program, or DEV_NONE */
     uint32_t pc;        /* of a fault: the packed operation that it came from */
 };
 
@@ -219,6 +318,8 @@ DEV_FN uint32_t dev_operation_hold(struct dev_runtime *rt, uint32_t opcode, cons
     if (dev_builtin_find(opcode) == NULL) {
         *operation = dev_opcode_find(rt, opcode, tenant);
         if (*operation == DEV_NONE) return (uint32_t)VYRE_FAULT_UNKNOWN_OPCODE;
+        if (rt->handles[*operation].kind == DEV_PROGRAM)
+            return dev_program_hold(rt, *operation, arg, tenant);
     }
     struct dev_names names = dev_names_of(rt, opcode, *operation);
     return dev_names_hold(rt, &names, arg, tenant);
@@ -257,8 +358,8 @@ DEV_NO_INLINE uint32_t dev_packed_hold(struct dev_runtime *rt, const uint32_t *a
     return 0;
 }
 
-/* Finds and holds every buffer and every native operation that a copied slot names, packed
- * operations included. On a fault nothing is held. (poller) */
+/* Finds and holds everything that a copied slot names, packed operations included. On a fault
+ * nothing is held. (poller) */
 DEV_FN uint32_t dev_slot_hold(struct dev_runtime *rt, const uint32_t *slot, uint32_t tenant,
                               struct dev_hold *hold)
 {

@@ -22,6 +22,9 @@
 #define DEV_LOG_RECORDS    64u
 #define DEV_SYSTEM_ENTRIES 32u /* in-flight entries kept for system operations, at most */
 #define DEV_GRACES         16u
+#define DEV_SLOT_SCALARS   7u /* scalar parameters in a slot: its arguments 5..11 */
+#define DEV_BLOCK_SCALARS  4u /* and in its parameter block */
+#define DEV_SCALARS        (DEV_SLOT_SCALARS + DEV_BLOCK_SCALARS)
 
 /* One entry of the wire format's ring: a slot the device has taken and not yet ended. */
 struct dev_inflight {
@@ -36,13 +39,15 @@ struct dev_inflight {
     uint32_t cancel;    /* (atomic) non-zero: its end is wanted */
     uint32_t place;     /* of the slot in its submission ring */
     uint32_t version;   /* (atomic) odd while the entry is being filled */
-    uint32_t reserved[4];
+    uint32_t run;       /* index of its struct dev_run if it runs a program, or DEV_NONE */
+    uint32_t reserved[3];
 };
 
 /* Beside each place of a submission ring: what a slot says that does not fit its 64 bytes. */
 struct dev_params {
     uint64_t ticket; /* the block belongs to the slot with this ticket, else it is an old one */
-    uint64_t deadline_ns; /* on the monotonic clock; 0: none */
+    uint64_t deadline_ns;               /* on the monotonic clock; 0: none */
+    uint32_t scalar[DEV_BLOCK_SCALARS]; /* parameters of a program that the slot has no room for */
 };
 
 /* The single words of a queue. One line a writer. */
@@ -93,7 +98,13 @@ struct dev_queue {
     uint32_t reserved2;
 };
 
-enum dev_handle_kind { DEV_FREE = 0, DEV_BUFFER = 1, DEV_OPERATION = 2 };
+enum dev_handle_kind {
+    DEV_FREE = 0,
+    DEV_BUFFER = 1,
+    DEV_OPERATION = 2, /* a native operation */
+    DEV_PROGRAM = 3,   /* address: a block of bytecode that the verifier has passed */
+    DEV_BINDINGS = 4   /* address: a struct dev_bindings */
+};
 /* DYING: no slot may take hold of it. DROPPING + p: only slots published before grace period p. */
 enum dev_handle_state { DEV_LIVE = 0, DEV_DYING = 1, DEV_DROPPING = 2 };
 
@@ -104,7 +115,7 @@ struct dev_handle {
     uint32_t kind;  /* (poller) */
     uint32_t owner; /* tenant, or VYRE_TENANT_ANY */
     uint32_t rights;
-    uint64_t address; /* of a buffer's bytes, or of a native function */
+    uint64_t address; /* of a buffer's bytes, of a native function, or as the kind says */
     uint64_t bytes;
     uint32_t refs;  /* (atomic) slots in flight that use it */
     uint32_t state; /* (poller) */
@@ -113,6 +124,44 @@ struct dev_handle {
     uint32_t write_handles;
     uint32_t steps;
     uint64_t ctx;
+};
+
+/* The buffers of a program's runs. While the handle is installed the set holds each of them. */
+struct dev_bound {
+    uint64_t address;
+    uint64_t bytes;
+    uint32_t handle; /* 0: a scalar parameter that comes with the slot */
+    uint32_t rights; /* that the program uses */
+};
+
+struct dev_bindings {
+    uint32_t program;      /* handle of the program that it is for */
+    uint32_t count;        /* the program's views */
+    uint32_t open_scalars; /* views that come with the slot */
+    uint32_t reserved;
+    struct dev_bound bound[]; /* count of them */
+};
+
+/* A slot that runs a program, while it is in flight. (sched) */
+struct dev_run {
+    uint64_t total; /* workgroups of its grid */
+    uint64_t next;  /* the next one to start */
+    uint64_t ended; /* those that ran to their end */
+    uint64_t fault_group;
+    uint32_t fault; /* of the lowest-numbered workgroup that faulted, or 0 */
+    uint32_t fault_pc;
+    uint32_t fault_detail;
+    uint32_t fault_lane;
+    uint32_t running;       /* workers that are at it */
+    uint32_t waiting;       /* first of the frames that wait to be resumed, or DEV_NONE */
+    uint32_t queued;        /* its entry is in a run queue */
+    uint32_t steps;         /* saturating */
+    uint32_t out_of_bounds; /* saturating */
+    uint32_t next_free;     /* in the list of free runs */
+    uint32_t program;       /* index of its handle */
+    uint32_t bindings;      /* the same */
+    uint32_t scalar[DEV_SCALARS];
+    uint32_t reserved;
 };
 
 struct dev_log_record {
@@ -179,6 +228,8 @@ struct dev_runtime {
     struct dev_run_node *nodes; /* VYRE_PRIORITIES * max_queues */
     uint32_t *observables;      /* max_tenants * observable_words */
     struct dev_log *logs;       /* max_tenants */
+    struct dev_run *runs;       /* run_slots */
+    uint32_t *worker_frame;     /* the frame of each worker; its own */
     uint32_t max_queues;
     uint32_t max_tenants;
     uint32_t max_handles;
@@ -187,6 +238,12 @@ struct dev_runtime {
     uint32_t observable_words;
     uint32_t seal_polls;
     uint32_t workers;
+    uint32_t run_slots;
+    uint32_t step_budget;  /* of a workgroup before others have their turn */
+    uint64_t frame_stride; /* bytes of a frame */
+    uint64_t interpreter;  /* CPU: the function that runs a frame */
+    uint32_t frame_count;  /* workers + continuations */
+    uint32_t reserved_fixed;
     uint64_t idle_spin_ns;
     uint64_t ageing_ns;
 
@@ -207,7 +264,11 @@ struct dev_runtime {
     uint32_t
         waiting_mask; /* bit p: level p is not empty; read without the lock for a hint (atomic) */
     struct dev_level levels[VYRE_PRIORITIES];
-    uint32_t sched_pad[4];
+    uint32_t free_run;     /* list of free runs */
+    uint32_t free_runs;    /* how many; read by the poller for a hint (atomic) */
+    uint32_t free_frame;   /* list of free frames */
+    uint32_t frames_full;  /* how often a workgroup went on because no frame was free */
+    unsigned char *frames; /* NULL until the first program is loaded; set by the poller */
 
     /* (atomic) */
     uint32_t wake_seq; /* sleeping workers wait on it */
@@ -234,7 +295,8 @@ struct dev_call {
 };
 
 static_assert(sizeof(struct dev_inflight) == 128, "two lines");
-static_assert(sizeof(struct dev_params) == 16, "four to a line");
+static_assert(sizeof(struct dev_params) == 32, "two to a line");
+static_assert(sizeof(struct dev_run) % 8 == 0, "in an array");
 static_assert(sizeof(struct dev_queue_page) == 192, "one line a writer");
 static_assert(offsetof(struct dev_queue_page, waiter) == 64, "one line a writer");
 static_assert(offsetof(struct dev_queue_page, event) == 128, "one line a writer");

@@ -165,9 +165,49 @@ DEV_FN uint32_t dev_cas_relaxed(uint32_t *word, uint32_t expected, uint32_t desi
     return old;
 }
 
+/* Atomics of programs, on their buffers: ordered among all workers. */
+#    define DEV_PTX_ATOMIC(name, ptx)                                                              \
+        DEV_FN uint32_t name(uint32_t *word, uint32_t value)                                       \
+        {                                                                                          \
+            uint32_t old;                                                                          \
+            asm volatile("atom.acq_rel.sys." ptx " %0, [%1], %2;"                                  \
+                         : "=r"(old)                                                               \
+                         : "l"(word), "r"(value)                                                   \
+                         : "memory");                                                              \
+            return old;                                                                            \
+        }
+DEV_PTX_ATOMIC(dev_atomic_add, "add.u32")
+DEV_PTX_ATOMIC(dev_atomic_or, "or.b32")
+DEV_PTX_ATOMIC(dev_atomic_and, "and.b32")
+DEV_PTX_ATOMIC(dev_atomic_xor, "xor.b32")
+DEV_PTX_ATOMIC(dev_atomic_min, "min.u32")
+DEV_PTX_ATOMIC(dev_atomic_max, "max.u32")
+DEV_PTX_ATOMIC(dev_atomic_exchange, "exch.b32")
+
+DEV_FN uint32_t dev_atomic_cas(uint32_t *word, uint32_t expected, uint32_t desired)
+{
+    uint32_t old;
+    asm volatile("atom.acq_rel.sys.cas.b32 %0, [%1], %2, %3;"
+                 : "=r"(old)
+                 : "l"(word), "r"(expected), "r"(desired)
+                 : "memory");
+    return old;
+}
+
 DEV_FN void dev_fence_full(void)
 {
     asm volatile("fence.sc.sys;" : : : "memory");
+}
+
+/* Programs on a GPU have their rounding in each instruction. */
+DEV_FN uint32_t dev_float_enter(void)
+{
+    return 0;
+}
+
+DEV_FN void dev_float_leave(uint32_t before)
+{
+    (void)before;
 }
 
 DEV_FN void dev_pause(void)
@@ -295,6 +335,57 @@ DEV_FN uint32_t dev_cas_relaxed(uint32_t *word, uint32_t expected, uint32_t desi
     return expected;
 }
 
+/* Atomics of programs, on their buffers: ordered among all workers. */
+
+DEV_FN uint32_t dev_atomic_add(uint32_t *word, uint32_t value)
+{
+    return __atomic_fetch_add(word, value, __ATOMIC_SEQ_CST);
+}
+
+DEV_FN uint32_t dev_atomic_or(uint32_t *word, uint32_t value)
+{
+    return __atomic_fetch_or(word, value, __ATOMIC_SEQ_CST);
+}
+
+DEV_FN uint32_t dev_atomic_and(uint32_t *word, uint32_t value)
+{
+    return __atomic_fetch_and(word, value, __ATOMIC_SEQ_CST);
+}
+
+DEV_FN uint32_t dev_atomic_xor(uint32_t *word, uint32_t value)
+{
+    return __atomic_fetch_xor(word, value, __ATOMIC_SEQ_CST);
+}
+
+DEV_FN uint32_t dev_atomic_exchange(uint32_t *word, uint32_t value)
+{
+    return __atomic_exchange_n(word, value, __ATOMIC_SEQ_CST);
+}
+
+DEV_FN uint32_t dev_atomic_cas(uint32_t *word, uint32_t expected, uint32_t desired)
+{
+    __atomic_compare_exchange_n(word, &expected, desired, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    return expected;
+}
+
+DEV_FN uint32_t dev_atomic_min(uint32_t *word, uint32_t value)
+{
+    uint32_t old = __atomic_load_n(word, __ATOMIC_SEQ_CST);
+    while (value < old &&
+           !__atomic_compare_exchange_n(word, &old, value, 1, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+    }
+    return old;
+}
+
+DEV_FN uint32_t dev_atomic_max(uint32_t *word, uint32_t value)
+{
+    uint32_t old = __atomic_load_n(word, __ATOMIC_SEQ_CST);
+    while (value > old &&
+           !__atomic_compare_exchange_n(word, &old, value, 1, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+    }
+    return old;
+}
+
 DEV_FN void dev_fence_full(void)
 {
 #    if defined(__SANITIZE_THREAD__) || defined(VYRE_TSAN)
@@ -335,6 +426,31 @@ DEV_FN void dev_sleep(uint32_t *word, uint32_t seen)
 DEV_FN void dev_wake(uint32_t *word, uint32_t count)
 {
     vyre_futex_wake(word, count);
+}
+
+/*
+ * The floating-point state in which programs run: round to nearest, no exceptions, and on x86
+ * subnormal operands read as zero without results being flushed (vm/arith.h). Returns the state
+ * before. The interpreter lies behind a call through a pointer, so nothing moves out of the state.
+ */
+DEV_FN uint32_t dev_float_enter(void)
+{
+#    if defined(__x86_64__)
+    uint32_t before = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr(0x1FC0);
+    return before;
+#    else
+    return 0;
+#    endif
+}
+
+DEV_FN void dev_float_leave(uint32_t before)
+{
+#    if defined(__x86_64__)
+    __builtin_ia32_ldmxcsr(before);
+#    else
+    (void)before;
+#    endif
 }
 
 #endif

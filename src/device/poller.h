@@ -14,13 +14,19 @@
 #include "device/packed.h"
 #include "device/system_run.h"
 
-/* The deadline of a slot: from its parameter block if it has one. */
-DEV_FN uint64_t dev_slot_deadline(const struct dev_queue *queue, uint64_t ticket)
+/* The parameter block of a slot, or NULL: it has none. */
+DEV_FN const struct dev_params *dev_slot_params(const struct dev_queue *queue, uint64_t ticket)
 {
     const struct dev_params *params =
         &queue->setup.params[(uint32_t)ticket & (queue->setup.slots - 1)];
-    return dev_load64_relaxed(&params->ticket) == ticket ? dev_load64_relaxed(&params->deadline_ns)
-                                                         : 0;
+    return dev_load64_relaxed(&params->ticket) == ticket ? params : NULL;
+}
+
+/* The deadline of a slot: from its parameter block if it has one. */
+DEV_FN uint64_t dev_slot_deadline(const struct dev_queue *queue, uint64_t ticket)
+{
+    const struct dev_params *params = dev_slot_params(queue, ticket);
+    return params != NULL ? dev_load64_relaxed(&params->deadline_ns) : 0;
 }
 
 /* Clears the cancel bit of a slot; non-zero if it was set. */
@@ -83,7 +89,7 @@ DEV_FN int dev_barrier_lift(struct dev_runtime *rt, struct dev_queue *queue)
     }
     dev_barrier_set(rt, queue, 1);
     dev_lock(&rt->sched);
-    dev_runq_push(rt, index);
+    dev_runq_push(rt, index, rt->inflight[index].taken_ns);
     dev_unlock(&rt->sched);
     return 0;
 }
@@ -98,6 +104,7 @@ DEV_FN int dev_accept(struct dev_runtime *rt, struct dev_queue *queue, const uin
     uint64_t deadline_ns = 0;
     struct dev_hold hold = {DEV_NONE, 0};
     if (!dev_entry_room(rt, queue)) return 0;
+    if (dev_load_relaxed(&rt->free_runs) == 0) return 0;
     uint32_t fault = dev_slot_check(rt, queue, slot, ticket, &deadline_ns);
     rt->late = dev_grace_late(rt, queue, ticket);
     if (fault == VYRE_FAULT_NONE) fault = dev_slot_hold(rt, slot, queue->setup.tenant, &hold);
@@ -111,9 +118,14 @@ DEV_FN int dev_accept(struct dev_runtime *rt, struct dev_queue *queue, const uin
     dev_lock(&rt->sched);
     uint32_t index = dev_entry_fill(rt, queue, slot, ticket, deadline_ns);
     rt->inflight[index].operation = hold.operation;
+    if (hold.operation != DEV_NONE && rt->handles[hold.operation].kind == DEV_PROGRAM) {
+        uint32_t run = dev_run_make(rt, slot, hold.operation, dev_slot_params(queue, ticket));
+        rt->inflight[index].run = run;
+        rt->runs[run].queued = 1;
+    }
     if (!fence) {
         dev_add_relaxed(&queue->inflight, 1);
-        dev_runq_push(rt, index);
+        dev_runq_push(rt, index, rt->inflight[index].taken_ns);
     }
     dev_unlock(&rt->sched);
     if (fence) {

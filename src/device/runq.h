@@ -51,8 +51,8 @@ DEV_FN void dev_level_count(struct dev_runtime *rt, uint32_t priority, uint32_t 
     dev_store_relaxed(&rt->waiting_mask, waiting != 0 ? mask | bit : mask & ~bit);
 }
 
-/* The entry's slot, queue and taken_ns are set. */
-DEV_FN void dev_runq_push(struct dev_runtime *rt, uint32_t index)
+/* The entry's slot and queue are set. since_ns: when it began to wait. */
+DEV_FN void dev_runq_push(struct dev_runtime *rt, uint32_t index, uint64_t since_ns)
 {
     struct dev_inflight *entry = &rt->inflight[index];
     uint32_t priority = entry->slot[VYRE_SLOT_PRIORITY];
@@ -67,7 +67,7 @@ DEV_FN void dev_runq_push(struct dev_runtime *rt, uint32_t index)
         rt->inflight[node->last].next = index;
     }
     node->last = index;
-    if (level->waiting == 0) level->since_ns = entry->taken_ns;
+    if (level->waiting == 0) level->since_ns = since_ns;
     dev_level_count(rt, priority, level->waiting + 1);
 }
 
@@ -92,6 +92,14 @@ DEV_FN uint32_t dev_runq_level(struct dev_runtime *rt, uint64_t now_ns, uint32_t
     return DEV_NONE;
 }
 
+/* Who has popped the entry of a run is at the run from that moment on: nobody else may think that
+ * he was the last. */
+DEV_FN void dev_run_popped(struct dev_run *run)
+{
+    run->queued = 0;
+    run->running++;
+}
+
 /* Takes the next entry to run of level `limit` or a more urgent one (or an aged one), now CLAIMED;
  * or DEV_NONE. */
 DEV_FN uint32_t dev_runq_pop(struct dev_runtime *rt, uint32_t limit)
@@ -112,6 +120,7 @@ DEV_FN uint32_t dev_runq_pop(struct dev_runtime *rt, uint32_t limit)
         level->since_ns = now_ns;
         dev_level_count(rt, priority, level->waiting - 1);
         dev_store_relaxed(&rt->inflight[index].slot[VYRE_SLOT_STATUS], VYRE_SLOT_CLAIMED);
+        if (rt->inflight[index].run != DEV_NONE) dev_run_popped(&rt->runs[rt->inflight[index].run]);
     }
     dev_unlock(&rt->sched);
     return index;

@@ -10,6 +10,7 @@
 #define VYRE_DEVICE_SYSTEM_H
 
 #include "device/complete.h"
+#include "device/frame.h"
 #include "device/grace.h"
 #include "device/handle.h"
 #include "device/runq.h"
@@ -17,16 +18,24 @@
 /* Opcodes of queue 0; outside it they are unknown. SHUTDOWN is the wire format's own. */
 enum dev_system_opcode {
     DEV_SYS_INSTALL =
-        0x100, /* handle kind owner rights address(2) bytes-or-ctx(2) opcode read write steps */
-    DEV_SYS_DROP = 0x101,       /* handle */
-    DEV_SYS_CANCEL = 0x102,     /* queue ticket(2); result 0: 1 found, 0 not */
-    DEV_SYS_QUEUE_OPEN = 0x103, /* queue address-of-setup(2) */
-    DEV_SYS_QUEUE_CLOSE = 0x104 /* queue */
+        0x100, /* handle kind owner rights address(2) bytes(2) opcode read write steps; of a native
+                  operation its ctx in place of bytes; result 0: a fault */
+    DEV_SYS_DROP = 0x101,        /* handle */
+    DEV_SYS_CANCEL = 0x102,      /* queue ticket(2); result 0: 1 found, 0 not */
+    DEV_SYS_QUEUE_OPEN = 0x103,  /* queue address-of-setup(2) */
+    DEV_SYS_QUEUE_CLOSE = 0x104, /* queue */
+    DEV_SYS_FRAMES = 0x105       /* address(2): where frames lie; once, before the first program */
 };
 
 DEV_FN uint64_t dev_pair(const uint32_t *low)
 {
     return (uint64_t)low[1] << 32 | low[0];
+}
+
+/* Whether slots name it by an opcode. */
+DEV_FN int dev_handle_has_opcode(const struct dev_handle *handle)
+{
+    return handle->kind == DEV_OPERATION || handle->kind == DEV_PROGRAM;
 }
 
 DEV_FN uint32_t dev_sys_install(struct dev_runtime *rt, const uint32_t *arg)
@@ -39,8 +48,8 @@ DEV_FN uint32_t dev_sys_install(struct dev_runtime *rt, const uint32_t *arg)
     handle->owner = arg[2];
     handle->rights = arg[3];
     handle->address = dev_pair(&arg[4]);
-    handle->bytes = arg[1] == DEV_BUFFER ? dev_pair(&arg[6]) : 0;
-    handle->ctx = arg[1] == DEV_BUFFER ? 0 : dev_pair(&arg[6]);
+    handle->bytes = arg[1] == DEV_OPERATION ? 0 : dev_pair(&arg[6]);
+    handle->ctx = arg[1] == DEV_OPERATION ? dev_pair(&arg[6]) : 0;
     handle->opcode = arg[8];
     handle->read_handles = arg[9];
     handle->write_handles = arg[10];
@@ -48,10 +57,28 @@ DEV_FN uint32_t dev_sys_install(struct dev_runtime *rt, const uint32_t *arg)
     handle->refs = 0;
     handle->state = DEV_LIVE;
     handle->kind = arg[1];
-    if (arg[1] == DEV_OPERATION && !dev_opcode_insert(rt, index)) {
-        handle->kind = DEV_FREE;
-        return VYRE_FAULT_UNKNOWN_OPCODE; /* the opcode is taken */
+    uint32_t fault = VYRE_FAULT_NONE;
+    if (dev_handle_has_opcode(handle) && !dev_opcode_insert(rt, index))
+        fault = VYRE_FAULT_UNKNOWN_OPCODE; /* the opcode is taken */
+    else if (arg[1] == DEV_BINDINGS)
+        fault = dev_bindings_hold(rt, dev_bindings_of(handle), handle->owner);
+    if (fault != VYRE_FAULT_NONE) handle->kind = DEV_FREE;
+    return fault;
+}
+
+/* Takes the memory for frames: the first ones are the workers' own, the others are free. */
+DEV_FN uint32_t dev_sys_frames(struct dev_runtime *rt, const uint32_t *arg)
+{
+    unsigned char *frames = (unsigned char *)(uintptr_t)dev_pair(&arg[0]);
+    if (rt->frames != NULL) return VYRE_FAULT_BAD_HANDLE;
+    dev_lock(&rt->sched);
+    for (uint32_t i = rt->frame_count; i-- > rt->workers;) {
+        struct dev_frame *frame = (struct dev_frame *)(void *)(frames + i * rt->frame_stride);
+        frame->next = rt->free_frame;
+        rt->free_frame = i;
     }
+    rt->frames = frames;
+    dev_unlock(&rt->sched);
     return VYRE_FAULT_NONE;
 }
 
@@ -74,7 +101,11 @@ DEV_FN int dev_sys_drop(struct dev_runtime *rt, uint32_t handle_number, uint32_t
     }
     if (dev_load_acquire(&handle->refs, DEV_DEVICE) != 0)
         return 0; /* A5 pairs with R5 in handle.h */
-    if (handle->kind == DEV_OPERATION) dev_opcode_remove(rt, handle->opcode);
+    if (dev_handle_has_opcode(handle)) dev_opcode_remove(rt, handle->opcode);
+    if (handle->kind == DEV_BINDINGS) {
+        const struct dev_bindings *set = dev_bindings_of(handle);
+        dev_bindings_drop(rt, set, set->count);
+    }
     handle->kind = DEV_FREE;
     return 1;
 }

@@ -64,6 +64,9 @@ DEV_FN int dev_system_accept(struct dev_runtime *rt, const uint32_t *slot, uint6
     case DEV_SYS_INSTALL:
         result = dev_sys_install(rt, arg);
         break;
+    case DEV_SYS_FRAMES:
+        result = dev_sys_frames(rt, arg);
+        break;
     case DEV_SYS_QUEUE_OPEN:
         result = dev_sys_queue_open(rt, arg);
         break;

@@ -87,9 +87,18 @@ DEV_FN void dev_worker_sleep(struct dev_runtime *rt, int role, uint32_t ends)
     dev_sub_release(&rt->page->sleepers, 1);
 }
 
+/* Runs an entry that was popped: to its end, or for one turn. */
+DEV_FN void dev_worker_run(struct dev_runtime *rt, uint32_t index, uint32_t worker)
+{
+    if (rt->inflight[index].run != DEV_NONE)
+        dev_entry_program(rt, index, worker);
+    else
+        dev_entry_run(rt, index);
+}
+
 /* The last worker to leave takes what was still published, says where each queue ended, and is
  * gone. */
-DEV_FN void dev_worker_last(struct dev_runtime *rt, struct dev_batch *batch)
+DEV_FN void dev_worker_last(struct dev_runtime *rt, struct dev_batch *batch, uint32_t worker)
 {
     dev_lock(&rt->page->poller);
     dev_fence_full(); /* F2 */
@@ -97,7 +106,7 @@ DEV_FN void dev_worker_last(struct dev_runtime *rt, struct dev_batch *batch)
         uint32_t progress = dev_poll_pass(rt, batch);
         uint32_t index = dev_runq_pop(rt, VYRE_PRIORITY_IDLE);
         if (index != DEV_NONE)
-            dev_entry_run(rt, index);
+            dev_worker_run(rt, index, worker);
         else if (progress == 0)
             break;
     }
@@ -122,8 +131,8 @@ DEV_FN void dev_worker_last(struct dev_runtime *rt, struct dev_batch *batch)
     dev_unlock(&rt->sched);
 }
 
-/* Runs until the device is stopped. */
-DEV_FN void dev_worker(struct dev_runtime *rt)
+/* Runs until the device is stopped. Workers are numbered from 0. */
+DEV_FN void dev_worker(struct dev_runtime *rt, uint32_t worker)
 {
     struct dev_batch batch;
     uint64_t idle_since_ns = 0;
@@ -143,7 +152,7 @@ DEV_FN void dev_worker(struct dev_runtime *rt)
         if (index != DEV_NONE) {
             if (role) dev_role_leave(rt, ends);
             role = 0;
-            dev_entry_run(rt, index);
+            dev_worker_run(rt, index, worker);
         }
         if (index != DEV_NONE || progress) {
             looks = 0;
@@ -162,7 +171,7 @@ DEV_FN void dev_worker(struct dev_runtime *rt)
         idle_since_ns = 0;
     }
     if (role) dev_unlock(&rt->page->poller);
-    if (dev_sub_both(&rt->running, 1) == 1) dev_worker_last(rt, &batch);
+    if (dev_sub_both(&rt->running, 1) == 1) dev_worker_last(rt, &batch, worker);
 }
 
 #endif

@@ -49,8 +49,9 @@ static void free_memory(vyre_buffer *buffer)
 }
 
 /* Frees a buffer that no slot uses any more. (system.lock) */
-void vyre_buffer_release(vyre_buffer *buffer)
+void vyre_buffer_release(void *subject)
 {
+    vyre_buffer *buffer = subject;
     vyre *runtime = buffer->runtime;
     vyre_buffer **link = &runtime->buffers;
     while (*link != buffer)
@@ -109,6 +110,8 @@ vyre_status vyre_buffer_create_with(vyre *runtime, size_t bytes, const vyre_buff
     vyre_buffer *buffer = memory;
     buffer->runtime = runtime;
     buffer->kind = chosen.kind;
+    buffer->tenant = chosen.tenant;
+    buffer->rights = chosen.rights;
     buffer->bytes = bytes;
     buffer->mapping.fd = -1;
     status = get_memory(buffer, err);
@@ -131,7 +134,11 @@ vyre_status vyre_buffer_create(vyre *runtime, size_t bytes, enum vyre_buffer_kin
 
 void vyre_buffer_free(vyre_buffer *buffer)
 {
-    if (buffer) vyre_system_drop_buffer(buffer->runtime, buffer);
+    if (!buffer) return;
+    buffer->drop.handle = buffer->handle;
+    buffer->drop.subject = buffer;
+    buffer->drop.release = vyre_buffer_release;
+    vyre_system_drop(buffer->runtime, &buffer->drop);
 }
 
 uint32_t vyre_buffer_handle(const vyre_buffer *buffer)

@@ -6,6 +6,8 @@
 
 #include "base/checked.h"
 
+#define FRAME_UNIT 4096u /* a frame begins at a page */
+
 /* Hands out pieces of one block: with base NULL it only adds up. */
 struct carver {
     unsigned char *base;
@@ -53,6 +55,8 @@ static struct dev_runtime *carve_all(struct carver *carver, const vyre_options *
     into->observables =
         carve(carver, (size_t)options->max_tenants * options->observable_words, sizeof(uint32_t));
     into->logs = carve(carver, options->max_tenants, sizeof(struct dev_log));
+    into->runs = carve(carver, options->run_slots, sizeof(struct dev_run));
+    into->worker_frame = carve(carver, options->workers, sizeof(uint32_t));
     return device;
 }
 
@@ -77,6 +81,13 @@ static void fill_lists(struct dev_runtime *device)
     device->free_count = device->inflight_slots;
     device->waiting_list = DEV_NONE;
     device->watch_turn = 1;
+    for (uint32_t i = 0; i < device->run_slots; i++)
+        device->runs[i].next_free = i + 1 < device->run_slots ? i + 1 : DEV_NONE;
+    device->free_run = 0;
+    device->free_runs = device->run_slots;
+    for (uint32_t i = 0; i < device->workers; i++)
+        device->worker_frame[i] = i;
+    device->free_frame = DEV_NONE; /* the frames come with the first program */
     for (uint32_t p = 0; p < VYRE_PRIORITIES; p++) {
         device->levels[p].first = device->levels[p].last = DEV_NONE;
         for (uint32_t q = 0; q < device->max_queues; q++) {
@@ -106,6 +117,10 @@ vyre_status vyre_device_memory_make(vyre *runtime, const vyre_options *options, 
     device->observable_words = options->observable_words;
     device->seal_polls = options->seal_polls;
     device->workers = device->running = options->workers;
+    device->run_slots = options->run_slots;
+    device->step_budget = options->step_budget;
+    device->frame_count = options->workers + options->continuations;
+    device->frame_stride = (options->frame_bytes + FRAME_UNIT - 1) / FRAME_UNIT * FRAME_UNIT;
     device->idle_spin_ns = options->idle_spin_ns;
     device->ageing_ns = options->ageing_ns;
     fill_lists(device);

@@ -59,8 +59,9 @@ vyre_status vyre_handle_take(vyre *runtime, uint32_t *handle, vyre_error *err)
     if (pool->count == 0) wait_for_drops(runtime);
     if (pool->count == 0) {
         vyre_fail(err, VYRE_E_LIMIT, "all %u handles are in use", pool->size);
-        vyre_fail_fix(err, "free buffers or operations, or open with max_handles above %u",
-                      pool->size);
+        vyre_fail_fix(
+            err, "free buffers, operations, programs or sets, or open with max_handles above %u",
+            pool->size);
         return VYRE_E_LIMIT;
     }
     uint32_t index = pool->free[pool->first];

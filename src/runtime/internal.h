@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * What the files of the runtime room share: the runtime, its queues, buffers and operations.
+ * What the files of the runtime room share: the runtime, its queues, buffers, operations, programs
+ * and binding sets.
  *
  * Locks: system.lock guards queue 0 and every list and count below that names it; it is never held
- * while waiting for the device. Queues have no lock: one thread submits, one reaps.
+ * while waiting for the device. frames_lock comes before it. Queues have no lock: one thread
+ * submits, one reaps.
  */
 #ifndef VYRE_RUNTIME_INTERNAL_H
 #define VYRE_RUNTIME_INTERNAL_H
@@ -14,6 +16,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "runtime/ticket_map.h"
+#include "vm/vm.h"
 #include "vyre/vyre.h"
 
 /* A request to queue 0 that is under way. (system.lock) */
@@ -24,8 +27,12 @@ struct vyre_request {
     uint32_t lost; /* the device was gone before it answered */
     uint32_t result;
     uint32_t posted;
-    uint32_t waits;      /* for a condition: it may be under way for long */
-    vyre_buffer *buffer; /* to be released when done, or NULL */
+    uint32_t waits; /* for a condition: it may be under way for long */
+    /* of a drop that nobody waits for: */
+    uint32_t handle;                /* what it drops */
+    uint32_t keepers;               /* binding sets that hold it: it is sent when they are gone */
+    void *subject;                  /* NULL: somebody waits for the answer */
+    void (*release)(void *subject); /* called with the answer (system.lock) */
 };
 
 struct vyre_system {
@@ -62,6 +69,13 @@ struct vyre {
     uint32_t queue_count;       /* (system.lock) without queue 0 */
     vyre_buffer *buffers;       /* (system.lock) */
     vyre_operation *operations; /* (system.lock) */
+    vyre_program *programs;     /* (system.lock) in order of loading */
+    vyre_bindings *bindings;    /* (system.lock) */
+    uint32_t program_count;     /* (system.lock) */
+    uint32_t program_serial;    /* (system.lock) of the newest program */
+    uint32_t next_opcode;       /* (system.lock) the next one to try for a program without one */
+    pthread_mutex_t frames_lock;
+    struct vyre_mapping frames; /* (frames_lock) made for the first program */
     pthread_mutex_t stop_lock;
     uint32_t joined; /* (stop_lock) the workers have ended */
     char choice[160];
@@ -101,7 +115,7 @@ struct vyre_queue {
     uint64_t got;       /* ticket of the next slot to hand out */
     uint64_t submitted; /* (atomic) tickets below are published */
     uint64_t reaped_seen;
-    uint32_t overrides; /* slots got but not submitted that have a deadline of their own */
+    uint32_t overrides; /* slots got but not submitted that have a parameter block of their own */
 
     /* reaping thread */
     char reap_line[VYRE_CACHE_LINE];
@@ -130,6 +144,8 @@ struct vyre_buffer {
     vyre *runtime;
     uint32_t handle;
     uint32_t kind;
+    uint32_t tenant;
+    uint32_t rights;
     size_t bytes;
     void *memory;
     struct vyre_mapping mapping;
@@ -143,6 +159,38 @@ struct vyre_operation {
     vyre_operation *next; /* (system.lock) */
 };
 
+/* Nothing in it changes but refs. */
+struct vyre_kernel {
+    struct vyre_memory own;
+    struct vyre_memory *memory; /* its own, or that of the runtime it was loaded into */
+    uint32_t refs;              /* (atomic) the reader's and one of each program */
+    struct ir_program *tree;
+    struct vm_program *code;
+    uint8_t fingerprint[32];
+};
+
+struct vyre_program {
+    vyre *runtime;
+    vyre_kernel *kernel;
+    struct vm_header *block; /* its own copy, which the device runs */
+    uint32_t handle;
+    uint32_t opcode;
+    uint32_t tenant;
+    uint32_t sets;      /* (system.lock) binding sets that have not been freed */
+    vyre_program *next; /* (system.lock) */
+};
+
+struct vyre_bindings {
+    vyre_program *program; /* not to be followed after vyre_bindings_free */
+    vyre *runtime;
+    uint32_t handle;
+    uint32_t count; /* the program's views */
+    struct vyre_request drop;
+    vyre_bindings *next; /* (system.lock) */
+    vyre_buffer **kept;  /* the buffer of each view, or NULL */
+    struct dev_bindings *set;
+};
+
 /* system.c: queue 0
  * ---------------------------------------------------------------------------------------- */
 
@@ -154,9 +202,10 @@ void vyre_system_destroy(vyre *runtime);
 vyre_status vyre_system_call(vyre *runtime, uint32_t opcode, const uint32_t args[VYRE_SLOT_ARGS],
                              uint32_t *result, vyre_error *err);
 
-/* Sends the drop of a buffer and does not wait; the buffer's memory goes when the answer comes. Any
+/* Sends a drop, of which handle, subject and release are set, and does not wait for long: release
+ * is called when the answer comes. One that a binding set holds is sent when the set is gone. Any
  * thread. */
-void vyre_system_drop_buffer(vyre *runtime, vyre_buffer *buffer);
+void vyre_system_drop(vyre *runtime, struct vyre_request *drop);
 
 /* Frees what slots have stopped using since the last call. Any thread. */
 void vyre_system_collect(vyre *runtime);
@@ -191,6 +240,15 @@ vyre_status vyre_queue_make(vyre *runtime, const vyre_queue_options *options, ui
                             vyre_queue **queue, vyre_error *err);
 void vyre_queue_free(vyre_queue *queue);
 
+/* submit.c
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+/* The parameter block of a slot that was got and not submitted, now that slot's own, with the
+ * queue's deadline until it is given another. E_NULL, E_RANGE. */
+vyre_status vyre_slot_params(vyre_queue *queue, const vyre_slot *slot, struct dev_params **params,
+                             vyre_error *err);
+
 /* reap.c
  * -----------------------------------------------------------------------------------------------------
  */
@@ -216,7 +274,24 @@ vyre_status vyre_tenant_check(const vyre *runtime, uint32_t tenant, vyre_error *
 /* buffer.c, operation.c
  * --------------------------------------------------------------------------------------- */
 
-void vyre_buffer_release(vyre_buffer *buffer);
+void vyre_buffer_release(void *buffer); /* (system.lock) */
 void vyre_operation_release(vyre_operation *operation);
+
+/* kernel.c
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+/* As vyre_kernel_read with checked options; memory NULL: the kernel has its own from the options.
+ */
+vyre_status vyre_kernel_make(struct vyre_memory *memory, const void *bytes, size_t length,
+                             const vyre_kernel_options *options, vyre_kernel **kernel,
+                             vyre_error *err);
+void vyre_kernel_hold(vyre_kernel *kernel);
+
+/* program.c, bindings.c
+ * -------------------------------------------------------------------------------------- */
+
+void vyre_program_release(vyre_program *program);
+void vyre_bindings_release(void *bindings); /* (system.lock) */
 
 #endif

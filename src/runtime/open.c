@@ -32,7 +32,14 @@ static const struct range ranges[] = {
     {"inflight_slots", offsetof(vyre_options, inflight_slots), 4096, 16, 65536},
     {"observable_words", offsetof(vyre_options, observable_words), 256, 1, 1048576},
     {"seal_polls", offsetof(vyre_options, seal_polls), 1000, 1, 0xFFFFFFFEu},
+    {"run_slots", offsetof(vyre_options, run_slots), 256, 1, 65536},
+    {"continuations", offsetof(vyre_options, continuations), 64, 0, 4096},
+    {"step_budget", offsetof(vyre_options, step_budget), 65536, 1, 0x7FFFFFFFu},
 };
+
+#define FRAME_STANDARD (1u << 20)
+#define FRAME_LEAST    (64u << 10)
+#define FRAME_MOST     (64u << 20)
 
 static vyre_status check_range(vyre_options *options, const struct range *range,
                                const vyre_caps *caps, vyre_error *err)
@@ -65,6 +72,13 @@ static vyre_status check_options(vyre_options *options, const vyre_caps *caps, v
         return vyre_fail_with(err, VYRE_E_RANGE, "use 0, or a power of two up to 65536",
                               "default_queue_slots is %u, not a power of two",
                               options->default_queue_slots);
+    if (options->reserved != 0)
+        return vyre_fail(err, VYRE_E_RESERVED, "the reserved word is %u, not 0", options->reserved);
+    if (options->frame_bytes == VYRE_DEFAULT64) options->frame_bytes = FRAME_STANDARD;
+    if (options->frame_bytes < FRAME_LEAST || options->frame_bytes > FRAME_MOST)
+        return vyre_fail_with(err, VYRE_E_RANGE, "use VYRE_DEFAULT64, or 64 KiB to 64 MiB",
+                              "frame_bytes is %llu; it can be %u to %u",
+                              (unsigned long long)options->frame_bytes, FRAME_LEAST, FRAME_MOST);
     return VYRE_OK;
 }
 
@@ -127,7 +141,9 @@ static void dismantle(vyre *runtime)
         vyre_memory_free(&runtime->memory, runtime->queue_numbers,
                          runtime->device->max_queues * sizeof(uint32_t));
     if (runtime->handles.free) vyre_handles_destroy(runtime);
+    vyre_memory_unmap(&runtime->memory, &runtime->frames);
     vyre_memory_unmap(&runtime->memory, &runtime->device_memory);
+    pthread_mutex_destroy(&runtime->frames_lock);
     pthread_mutex_destroy(&runtime->stop_lock);
     vyre_memory_free(&memory, runtime, sizeof *runtime);
 }
@@ -152,8 +168,9 @@ vyre_status vyre_open(vyre **out, const vyre_options *given, vyre_error *err)
     vyre_memory_init(&runtime->buffer_memory, options.allocator, NULL);
     runtime->log = (struct vyre_log){options.log, options.log_ctx};
     runtime->backend = proto.backend;
-    runtime->device_memory.fd = -1;
+    runtime->device_memory.fd = runtime->frames.fd = -1;
     memcpy(runtime->choice, proto.choice, sizeof runtime->choice);
+    pthread_mutex_init(&runtime->frames_lock, NULL);
     pthread_mutex_init(&runtime->stop_lock, NULL);
     status = lay_out(runtime, &options, err);
     if (!status) status = start(runtime, &options, err);
@@ -217,6 +234,13 @@ void vyre_close(vyre *runtime)
         runtime->queues = queue->next;
         vyre_queue_free(queue);
     }
+    while (runtime->bindings)
+        vyre_bindings_release(runtime->bindings);
+    while (runtime->programs) {
+        vyre_program *program = runtime->programs;
+        runtime->programs = program->next;
+        vyre_program_release(program);
+    }
     while (runtime->buffers)
         vyre_buffer_release(runtime->buffers);
     while (runtime->operations) {
@@ -244,7 +268,9 @@ vyre_status vyre_describe(vyre *runtime, vyre_description *out, vyre_error *err)
     pthread_mutex_lock(&runtime->system.lock);
     filled.queues = runtime->queue_count;
     filled.handles = runtime->handles.size - runtime->handles.count;
+    filled.programs = runtime->program_count;
     pthread_mutex_unlock(&runtime->system.lock);
+    filled.frames_full = dev_load_relaxed(&runtime->device->frames_full);
     filled.memory_bytes = vyre_memory_live(&runtime->memory);
     filled.buffer_bytes = vyre_memory_live(&runtime->buffer_memory);
     memcpy(filled.choice, runtime->choice, sizeof filled.choice);

@@ -105,17 +105,29 @@ static vyre_status pending_ticket(const vyre_queue *queue, const vyre_slot *slot
     return VYRE_OK;
 }
 
-vyre_status vyre_slot_deadline(vyre_queue *queue, vyre_slot *slot, uint64_t deadline_ns,
-                               vyre_error *err)
+vyre_status vyre_slot_params(vyre_queue *queue, const vyre_slot *slot, struct dev_params **out,
+                             vyre_error *err)
 {
     uint64_t ticket = 0;
     vyre_status status = pending_ticket(queue, slot, &ticket, err);
     if (status) return status;
     struct dev_params *params = &queue->params[(uint32_t)ticket & queue->mask];
-    __atomic_store_n(&params->ticket, ticket, __ATOMIC_RELAXED);
-    __atomic_store_n(&params->deadline_ns, deadline_ns, __ATOMIC_RELAXED);
-    queue->overrides++;
+    if (params->ticket != ticket) {
+        __atomic_store_n(&params->ticket, ticket, __ATOMIC_RELAXED);
+        __atomic_store_n(&params->deadline_ns, queue->deadline_ns, __ATOMIC_RELAXED);
+        queue->overrides++;
+    }
+    *out = params;
     return VYRE_OK;
+}
+
+vyre_status vyre_slot_deadline(vyre_queue *queue, vyre_slot *slot, uint64_t deadline_ns,
+                               vyre_error *err)
+{
+    struct dev_params *params;
+    vyre_status status = vyre_slot_params(queue, slot, &params, err);
+    if (!status) __atomic_store_n(&params->deadline_ns, deadline_ns, __ATOMIC_RELAXED);
+    return status;
 }
 
 vyre_status vyre_slot_repeatable(vyre_queue *queue, vyre_slot *slot, vyre_error *err)

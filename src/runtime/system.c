@@ -16,7 +16,7 @@
     1000000u /* how often a waiting caller looks whether all workers are busy                      \
               */
 #define DROP_PATIENCE_NS                                                                           \
-    50000u /* most buffers are unused when they are freed: the answer comes at once */
+    50000u /* most things are unused when they are freed: the answer comes at once */
 
 int vyre_runtime_stopped(const vyre *runtime)
 {
@@ -61,7 +61,7 @@ static void answer(vyre *runtime, const vyre_completion *completion)
     if (request->waits) runtime->system.waiting--;
     request->lost = completion->outcome != VYRE_DONE;
     request->result = completion->result[0];
-    if (request->buffer && !request->lost) vyre_buffer_release(request->buffer);
+    if (request->subject && !request->lost) request->release(request->subject);
 }
 
 static void reap_answers(vyre *runtime)
@@ -84,8 +84,8 @@ static int post(vyre *runtime, struct vyre_request *request, uint32_t opcode, co
 {
     struct vyre_system *system = &runtime->system;
     request->waits = opcode == DEV_SYS_DROP || opcode == DEV_SYS_QUEUE_CLOSE;
-    /* Nobody waits for the drop of a buffer: half the room is for calls that somebody waits for. */
-    uint32_t most = dev_system_share(runtime->device) / (request->buffer ? 2 : 1);
+    /* Half the room is for calls that somebody waits for. */
+    uint32_t most = dev_system_share(runtime->device) / (request->subject ? 2 : 1);
     if (request->waits && system->waiting >= most) return 0;
     vyre_slot *slot = vyre_queue_slot(system->queue);
     if (!slot) return 0;
@@ -99,12 +99,16 @@ static int post(vyre *runtime, struct vyre_request *request, uint32_t opcode, co
     return 1;
 }
 
-/* Submits drops that found no room before. (system.lock) */
+/*
+ * Submits drops that found no room before. What a binding set holds would wait on the device until
+ * the set is dropped, in room that this very drop may need; so it waits here. (system.lock)
+ */
 static void post_waiting(vyre *runtime)
 {
     for (struct vyre_request *r = runtime->system.requests; r; r = r->next) {
-        uint32_t args[VYRE_SLOT_ARGS] = {r->buffer ? r->buffer->handle : 0};
-        if (!r->posted && !post(runtime, r, DEV_SYS_DROP, args)) return;
+        uint32_t args[VYRE_SLOT_ARGS] = {r->handle};
+        if (r->posted || r->keepers != 0) continue;
+        if (!post(runtime, r, DEV_SYS_DROP, args)) return;
     }
 }
 
@@ -196,26 +200,25 @@ static int outstanding(const struct vyre_system *system, uint64_t ticket)
     return 0;
 }
 
-void vyre_system_drop_buffer(vyre *runtime, vyre_buffer *buffer)
+void vyre_system_drop(vyre *runtime, struct vyre_request *request)
 {
     struct vyre_system *system = &runtime->system;
-    struct vyre_request *request = &buffer->drop;
     pthread_mutex_lock(&system->lock);
     if (!system->reaping) reap_answers(runtime);
-    request->buffer = buffer;
     enlist(system, request);
     post_waiting(runtime);
     uint32_t posted = request->posted;
     uint64_t ticket = request->ticket;
     pthread_mutex_unlock(&system->lock);
-    if (!posted) return; /* many drops wait: this one follows when there is room */
+    if (!posted) return; /* it follows when there is room, or when the sets that hold it are gone */
     await_taken(runtime, ticket);
-    /* Most buffers are unused by now, and the answer is there or comes at once. */
+    /* Most things are unused by now, and the answer is there or comes at once. */
     uint64_t until_ns = vyre_clock_after(vyre_clock_ns(), DROP_PATIENCE_NS);
     do {
         runtime->backend->help(runtime->device);
         pthread_mutex_lock(&system->lock);
         if (!system->reaping) reap_answers(runtime);
+        post_waiting(runtime);
         int waiting = outstanding(system, ticket);
         pthread_mutex_unlock(&system->lock);
         if (!waiting) return;

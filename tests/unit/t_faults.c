@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
  * Every fault code that exists is reached, by the shortest way there is, and comes with what the
- * header promises. The last test counts them: a new row of fault.def needs a line here.
+ * header promises. The last test counts them: a new row of fault.def needs a line here, or, if it
+ * is a fault of programs, in t_run.c.
  */
 #include "support.h"
 
@@ -163,7 +164,8 @@ int main(void)
     by_handles(rt, queue);
     by_waiting(rt, queue, &gate);
     by_ending();
-#define VYRE_FAULT(name, value, text) ok(reached[value], "%s was reached", #name);
+#define VYRE_FAULT(name, value, text)                                                              \
+    if ((value) < VYRE_FAULT_DIVISION) ok(reached[value], "%s was reached", #name);
 #include "vyre/fault.def"
 #undef VYRE_FAULT
     is_u64(wait_for(queue, submit_op(queue, VYRE_OP_NOP, NULL, 0)).outcome, VYRE_DONE,

@@ -22,7 +22,8 @@ struct range {
 static const struct range ranges[] = {
     FIELD(max_queues, 1, 1024),          FIELD(max_tenants, 1, 1024),
     FIELD(max_handles, 1, 65535),        FIELD(inflight_slots, 16, 65536),
-    FIELD(observable_words, 1, 1048576),
+    FIELD(observable_words, 1, 1048576), FIELD(run_slots, 1, 65536),
+    FIELD(step_budget, 1, 0x7FFFFFFF),
 };
 
 static vyre *const untouched = (vyre *)(uintptr_t)0x5A5A;
@@ -92,6 +93,23 @@ static void bad_values(void)
     options = cpu_options(1);
     options.ageing_ns = 0;
     check_refused(&options, VYRE_E_RANGE, "no ageing");
+
+    options = cpu_options(1);
+    options.continuations = 4097;
+    check_refused(&options, VYRE_E_RANGE, "too many continuations");
+    options.continuations = 0;
+    check_opens(&options, "no continuations");
+    options.continuations = 4096;
+    options.frame_bytes = 64 << 20;
+    check_opens(&options, "the most and largest frames");
+    options.frame_bytes = (64 << 20) + 1;
+    check_refused(&options, VYRE_E_RANGE, "frames too large");
+    options.frame_bytes = 65535;
+    check_refused(&options, VYRE_E_RANGE, "frames too small");
+    options.frame_bytes = 65536;
+    check_opens(&options, "the smallest frames");
+    options.reserved = 1;
+    check_refused(&options, VYRE_E_RESERVED, "the reserved word");
 
     options = cpu_options(1);
     options.default_queue_slots = 65536;

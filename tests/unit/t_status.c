@@ -81,10 +81,16 @@ static const char *const pinned_wire[] = {
     "VYRE_E_WIRE_WINDOW_PAYLOAD",
 };
 static const char *const pinned_faults[] = {
-    "NONE",           "NOT_PUBLISHED", "SEAL",       "BAD_PRIORITY",
-    "UNKNOWN_OPCODE", "NOT_PERMITTED", "WORD_RANGE", "BAD_HANDLE",
-    "HANDLE_RIGHTS",  "BUFFER_BOUNDS", "DFA_TABLE",  "PACKED_FORM",
-    "DEADLINE",       "CANCELLED",     "STOPPED",    "OPERATION",
+    "NONE",          "NOT_PUBLISHED", "SEAL",        "BAD_PRIORITY",  "UNKNOWN_OPCODE",
+    "NOT_PERMITTED", "WORD_RANGE",    "BAD_HANDLE",  "HANDLE_RIGHTS", "BUFFER_BOUNDS",
+    "DFA_TABLE",     "PACKED_FORM",   "DEADLINE",    "CANCELLED",     "STOPPED",
+    "OPERATION",     "DIVISION",      "VALUE_RANGE", "OUT_OF_BOUNDS", "TRAP",
+    "BAD_INDEX",     "ASYNC_TAG",     "GRID",        "BINDINGS",      "PARAMETERS",
+};
+static const char *const pinned_programs[] = {
+    "VYRE_E_IR_SIZE",   "VYRE_E_IR_MAGIC",   "VYRE_E_IR_VERSION", "VYRE_E_IR_FLAGS",
+    "VYRE_E_IR_DIGEST", "VYRE_E_IR_FORM",    "VYRE_E_IR_INVALID", "VYRE_E_VM_UNSUPPORTED",
+    "VYRE_E_VM_LIMIT",  "VYRE_E_VM_INVALID",
 };
 
 /* One line: no line break, no end mark that a caller would add, no space at either end. */
@@ -118,8 +124,11 @@ static void status_rows(void)
            "%s: texts are one line", row->name);
         ok(unique(statuses, COUNT(statuses), i), "%s: nothing else has its value", row->name);
         bool wire = strncmp(row->name, "VYRE_E_WIRE_", 12) == 0;
-        ok(wire ? value <= -40 && value >= -79 : value <= 0 && value >= -39,
-           "%s: %d lies in its range", row->name, value);
+        bool program =
+            strncmp(row->name, "VYRE_E_IR_", 10) == 0 || strncmp(row->name, "VYRE_E_VM_", 10) == 0;
+        vyre_status first = program ? -80 : wire ? -40 : 0;
+        vyre_status last = program ? -99 : wire ? -79 : -39;
+        ok(value <= first && value >= last, "%s: %d lies in its range", row->name, value);
     }
 }
 
@@ -129,6 +138,9 @@ static void pins(void)
         is_str(vyre_status_name(-(vyre_status)i), pinned[i], "status -%zu stays", i);
     for (size_t i = 0; i < COUNT(pinned_wire); i++)
         is_str(vyre_status_name(-40 - (vyre_status)i), pinned_wire[i], "status -%zu stays", 40 + i);
+    for (size_t i = 0; i < COUNT(pinned_programs); i++)
+        is_str(vyre_status_name(-80 - (vyre_status)i), pinned_programs[i], "status -%zu stays",
+               80 + i);
     for (size_t i = 0; i < COUNT(pinned_faults); i++)
         is_str(vyre_fault_name((uint32_t)i), pinned_faults[i], "fault %zu stays", i);
 }
@@ -147,7 +159,7 @@ static void fault_rows(void)
 
 static void unknown_numbers(void)
 {
-    static const vyre_status strange[] = {1, -39, -79, -80, INT32_MAX, INT32_MIN};
+    static const vyre_status strange[] = {1, -39, -79, -90, -100, INT32_MAX, INT32_MIN};
     for (size_t i = 0; i < COUNT(strange); i++) {
         is_str(vyre_status_name(strange[i]), "VYRE_E_?", "%d is no status", strange[i]);
         ok(vyre_status_text(strange[i])[0] && vyre_status_fix(strange[i])[0], "it has texts");

@@ -18,6 +18,7 @@
 #    include <fenv.h>
 #endif
 
+#include "backend/cpu/interpreter.h"
 #include "device/worker.h"
 
 #define MAX_WORKERS 256u
@@ -25,6 +26,7 @@
 struct worker {
     pthread_t thread;
     struct dev_runtime *device;
+    uint32_t number;
     uint32_t left; /* (atomic) it runs no operation any more, and its name may soon be another's */
 };
 
@@ -59,7 +61,7 @@ static void *work(void *argument)
 #else
     fesetenv(FE_DFL_ENV);
 #endif
-    dev_worker(worker->device);
+    dev_worker(worker->device, worker->number);
     __atomic_store_n(&worker->left, 1, __ATOMIC_RELEASE);
     return NULL;
 }
@@ -94,6 +96,7 @@ static vyre_status start(struct dev_runtime *device, struct vyre_memory *memory,
     vyre_status status = vyre_memory_alloc(memory, 1, bytes, "worker list", &memory_for_run, err);
     if (status) return status;
     struct vyre_backend_run *run = memory_for_run;
+    device->interpreter = (uint64_t)(uintptr_t)vyre_interpreter_choose();
     run->memory = memory;
     run->bytes = bytes;
     sigset_t all, before;
@@ -103,6 +106,7 @@ static vyre_status start(struct dev_runtime *device, struct vyre_memory *memory,
     while (run->count < device->workers && !failed) {
         struct worker *worker = &run->worker[run->count];
         worker->device = device;
+        worker->number = run->count;
         failed = pthread_create(&worker->thread, NULL, work, worker);
         if (!failed) run->count++;
     }

@@ -6,5 +6,5 @@
 
 extern "C" __global__ void vyre_megakernel(struct dev_runtime *device)
 {
-    if (threadIdx.x == 0) dev_worker(device);
+    if (threadIdx.x == 0) dev_worker(device, blockIdx.x);
 }

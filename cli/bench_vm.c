@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * `vyre bench vm`: how fast VIR0 programs run on the CPU backend, beside the same in C, in the
+ * scalar oracle and in PoCL. Its table, and what its lines share. The exit code is 1 only when
+ * something came out wrong: a result differs, a run did not end as done. Called by main.c.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench_vm.h"
+
+static const struct bench_step_row steps[] = {
+#define BENCH_STEP(line, function, when) {VM_LINE_##line, function, when},
+#include "bench_vm_lines.def"
+};
+
+static const struct bench_line_row lines[] = {
+#define BENCH_LINE(id, name, unit, better, step) {name, unit, better, VM_LINE_##step},
+#include "bench_vm_lines.def"
+};
+
+static const struct bench_bound_row bounds[] = {
+#define BENCH_BOUND(line, peer, sense, bound) {VM_LINE_##line, VM_LINE_##peer, sense, bound},
+#include "bench_vm_lines.def"
+};
+
+/* One runtime serves all lines of one worker: between them it sleeps. PoCL's process is made before
+ * there are threads. */
+static int begin(struct bench *bench)
+{
+    struct bench_setup setup = {1, 16, 0, VYRE_WAIT_ADAPTIVE, VYRE_DEFAULT64};
+    struct vm_state *state = bench->state;
+    state->pocl = vm_pocl_open(&bench->cpus);
+    int code = bench_session_open(bench, &setup, &state->session);
+    return code != 0 ? code : bench_session_choice(bench, &state->session);
+}
+
+static void end(struct bench *bench)
+{
+    struct vm_state *state = bench->state;
+    vm_pocl_close(state->pocl);
+    bench_session_close(&state->session); /* with its programs and buffers */
+    for (uint32_t i = 0; i < VM_PROBLEMS; i++)
+        free(state->ready[i].exact);
+}
+
+static void print_head(const struct bench *bench)
+{
+    if (bench->cpus.producer < 0)
+        puts("placement: none; fewer than two CPUs");
+    else
+        printf("placement: submitted on CPU %d; %s on CPU %d\n", bench->cpus.producer,
+               bench->workers == 1 ? "programs and peers run" : "peers run", bench->cpus.consumer);
+    printf("C peers:   %s\n", vm_peer_flags());
+}
+
+static void json_run(const struct bench *bench)
+{
+    (void)bench;
+    cli_json_text("c_flags", vm_peer_flags());
+}
+
+static const struct bench_table table = {
+    .command = "bench vm",
+    .lines = lines,
+    .bounds = bounds,
+    .steps = steps,
+    .line_count = sizeof lines / sizeof lines[0],
+    .bound_count = sizeof bounds / sizeof bounds[0],
+    .step_count = sizeof steps / sizeof steps[0],
+    .peer_width = 22,
+    .not_measured =
+        "Not measured: programs with other shapes than these five, atomics that contend, subgroup\n"
+        "operations, transcendental functions, elements of 8, 16 and 64 bits, workgroups of few\n"
+        "lanes but for one line, several runs in flight, filling and reading buffers, GPUs. The\n"
+        "oracle runs a smaller part of each problem; compared are elements a second. PoCL's "
+        "kernel\n"
+        "is compiled before the clock starts.",
+    .begin = begin,
+    .end = end,
+    .print_head = print_head,
+    .json_run = json_run,
+};
+
+int vyre_cli_bench_vm(const struct cli_args *args)
+{
+    struct bench bench;
+    struct vm_state state;
+    memset(&bench, 0, sizeof bench);
+    memset(&state, 0, sizeof state);
+    bench.table = &table;
+    bench.backend = VYRE_BACKEND_CPU;
+    bench.state = &state;
+    return bench_run(&bench, args);
+}

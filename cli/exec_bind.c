@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * Who gets what in `vyre exec`: every --in, --out and --set finds its buffer by name and must suit
+ * it, and every buffer that needs contents must have got some. Then the input files are read.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec.h"
+#include "parse.h"
+
+static const char *const forms[] = {"--in", "--out", "--set"};
+enum { IN, OUT, SET };
+
+static int check_list(const struct cli_list *list, int option)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const char *equals = strchr(list->item[i], '=');
+        const char *value = option == SET ? "VALUE" : "FILE";
+        if (equals == NULL || equals == list->item[i] || equals[1] == '\0')
+            return cli_misuse("%s takes NAME=%s, not `%s`", forms[option], value, list->item[i]);
+    }
+    return CLI_EXIT_DONE;
+}
+
+static size_t count_dashes(const struct cli_list *list)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < list->count; i++) {
+        size_t len = strlen(list->item[i]);
+        count += len >= 2 && strcmp(list->item[i] + len - 2, "=-") == 0;
+    }
+    return count;
+}
+
+int exec_check_words(const struct cli_args *args)
+{
+    int code = check_list(&args->in, IN);
+
+    if (code == CLI_EXIT_DONE) code = check_list(&args->out, OUT);
+    if (code == CLI_EXIT_DONE) code = check_list(&args->set, SET);
+    if (code != CLI_EXIT_DONE) return code;
+    if (count_dashes(&args->in) + (strcmp(args->operands.item[0], "-") == 0) > 1)
+        return cli_misuse("standard input can be read only once; give `-` to one file");
+    if (args->json && count_dashes(&args->out) > 0)
+        return cli_misuse("--json and --out NAME=- would both write to standard output");
+    return CLI_EXIT_DONE;
+}
+
+/* The buffer that a NAME=... word names, and what stands behind the sign. A name may itself hold
+ * one, so the longest name that fits counts. */
+static uint32_t find(const struct exec *exec, const char *word, const char **value)
+{
+    uint32_t found = exec->kernel.info.buffers;
+    size_t longest = 0;
+
+    for (uint32_t i = 0; i < exec->kernel.info.buffers; i++) {
+        size_t len = strlen(exec->kernel.buffers[i].name);
+        if (strncmp(exec->kernel.buffers[i].name, word, len) != 0 || word[len] != '=') continue;
+        if (found < exec->kernel.info.buffers && len < longest) continue;
+        found = i;
+        longest = len;
+        *value = word + len + 1;
+    }
+    return found;
+}
+
+/* The names that an option can take, as far as there is room. */
+static const char *names_for(const struct exec *exec, int option, char text[200])
+{
+    static const uint32_t wanted[] = {
+        [IN] = 0, [OUT] = VYRE_KERNEL_BUFFER_RETURNED, [SET] = VYRE_KERNEL_BUFFER_SCALAR};
+    size_t len = 0;
+
+    text[0] = '\0';
+    for (uint32_t i = 0; i < exec->kernel.info.buffers; i++) {
+        const vyre_kernel_buffer_info *buffer = &exec->kernel.buffers[i];
+        if ((buffer->flags & wanted[option]) != wanted[option]) continue;
+        if ((buffer->flags & VYRE_KERNEL_BUFFER_WORKGROUP) != 0) continue;
+        if (len + strlen(buffer->name) + 8 > 200) {
+            snprintf(text + len, 200 - len, ", ...");
+            break;
+        }
+        len += (size_t)snprintf(text + len, 200 - len, "%s%s", len > 0 ? ", " : "", buffer->name);
+    }
+    return text[0] == '\0' ? "none" : text;
+}
+
+static int unknown_name(const struct exec *exec, int option, const char *word)
+{
+    static const char *const kinds[] = {"buffers", "results", "parameters"};
+    struct cli_guess guess = {NULL, 0};
+    char typed[100], names[200];
+
+    snprintf(typed, sizeof typed, "%.*s", (int)strcspn(word, "="), word);
+    for (uint32_t i = 0; i < exec->kernel.info.buffers; i++)
+        cli_guess_offer(&guess, typed, exec->kernel.buffers[i].name);
+    names_for(exec, option, names);
+    if (guess.name != NULL)
+        return cli_misuse("%s: there is no `%s`; did you mean `%s`? The program's %s: %s",
+                          forms[option], typed, guess.name, kinds[option],
+                          names_for(exec, option, names));
+    return cli_misuse("%s: there is no `%s`; the program's %s: %s", forms[option], typed,
+                      kinds[option], names_for(exec, option, names));
+}
+
+/* Whether a buffer is one that the option can be about. */
+static int unsuitable(const struct exec *exec, int option, const vyre_kernel_buffer_info *buffer)
+{
+    char names[200];
+
+    if ((buffer->flags & VYRE_KERNEL_BUFFER_WORKGROUP) != 0)
+        return cli_misuse("%s: `%s` is workgroup memory: it starts zeroed in every workgroup",
+                          forms[option], buffer->name);
+    if (option == OUT && (buffer->flags & VYRE_KERNEL_BUFFER_RETURNED) == 0)
+        return cli_misuse("--out: `%s` is no result; the program's results: %s", buffer->name,
+                          names_for(exec, OUT, names));
+    if (option == SET && (buffer->flags & VYRE_KERNEL_BUFFER_SCALAR) == 0)
+        return cli_misuse("--set: `%s` is no scalar parameter; use --in %s=FILE", buffer->name,
+                          buffer->name);
+    return CLI_EXIT_DONE;
+}
+
+static int give(struct exec *exec, int option, const struct cli_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const char *value = NULL;
+        uint32_t found = find(exec, list->item[i], &value);
+        if (found == exec->kernel.info.buffers) return unknown_name(exec, option, list->item[i]);
+        const vyre_kernel_buffer_info *buffer = &exec->kernel.buffers[found];
+        struct exec_use *use = &exec->uses[found];
+        const char **place = option == IN ? &use->in : option == OUT ? &use->out : &use->value;
+        int code = unsuitable(exec, option, buffer);
+        if (code != CLI_EXIT_DONE) return code;
+        if (*place != NULL) return cli_misuse("%s names `%s` twice", forms[option], buffer->name);
+        *place = value;
+    }
+    return CLI_EXIT_DONE;
+}
+
+static int missing(const struct exec *exec)
+{
+    for (uint32_t i = 0; i < exec->kernel.info.buffers; i++) {
+        const vyre_kernel_buffer_info *buffer = &exec->kernel.buffers[i];
+        const struct exec_use *use = &exec->uses[i];
+        if (use->in != NULL && use->value != NULL)
+            return cli_misuse("`%s` has both --in and --set; give one of them", buffer->name);
+        if (use->in != NULL || use->value != NULL ||
+            (buffer->flags & (VYRE_KERNEL_BUFFER_WORKGROUP | VYRE_KERNEL_BUFFER_OUTPUT)) != 0)
+            continue;
+        if ((buffer->flags & VYRE_KERNEL_BUFFER_SCALAR) != 0)
+            return cli_misuse("the parameter `%s` (%s) has no value; add --set %s=VALUE",
+                              buffer->name, buffer->type, buffer->name);
+        return cli_misuse("the buffer `%s` (%s) has no contents; add --in %s=FILE", buffer->name,
+                          buffer->type, buffer->name);
+    }
+    return CLI_EXIT_DONE;
+}
+
+int exec_bind(struct exec *exec)
+{
+    int code = give(exec, IN, &exec->args->in);
+
+    if (code == CLI_EXIT_DONE) code = give(exec, OUT, &exec->args->out);
+    if (code == CLI_EXIT_DONE) code = give(exec, SET, &exec->args->set);
+    return code == CLI_EXIT_DONE ? missing(exec) : code;
+}
+
+static int load_file(const vyre_kernel_buffer_info *buffer, struct exec_use *use)
+{
+    char message[400];
+    int code = cli_file_read(use->in, CLI_NO_LIMIT, NULL, &use->bytes);
+
+    if (code != CLI_EXIT_DONE || use->bytes.length >= buffer->bytes) return code;
+    snprintf(message, sizeof message,
+             "`%.200s` is too short for the buffer `%.80s`: %zu bytes, and it needs %llu", use->in,
+             buffer->name, use->bytes.length, (unsigned long long)buffer->bytes);
+    cli_complain(message, NULL, NULL);
+    return CLI_EXIT_IO;
+}
+
+int exec_load(struct exec *exec)
+{
+    for (uint32_t i = 0; i < exec->kernel.info.buffers; i++) {
+        const vyre_kernel_buffer_info *buffer = &exec->kernel.buffers[i];
+        struct exec_use *use = &exec->uses[i];
+        struct kernel_bound *bound = &exec->bound[i];
+        int code = CLI_EXIT_DONE;
+        if ((buffer->flags & VYRE_KERNEL_BUFFER_WORKGROUP) != 0) continue;
+        bound->length = (size_t)buffer->bytes;
+        if (use->value != NULL) {
+            bound->by_slot = 1;
+            code = exec_parse_value(buffer, use->value, &bound->scalar);
+        } else if (use->in != NULL) {
+            code = load_file(buffer, use);
+            bound->bytes = use->bytes.data;
+            bound->length = use->bytes.length;
+        }
+        if (code != CLI_EXIT_DONE) return code;
+    }
+    return CLI_EXIT_DONE;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * Reads and writes whole files for the subcommands that take paths. Pipes work like files; what
+ * could not be read or written wholly is always a complaint.
+ */
+#include "files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FIRST_ROOM = 64 << 10 };
+
+static int complain(const char *verb, const char *path, const char *at, int error)
+{
+    char message[400];
+    int standard = strcmp(path, "-") == 0;
+
+    if (standard)
+        snprintf(message, sizeof message, "cannot %s standard %s: %s", verb,
+                 strcmp(verb, "read") == 0 ? "input" : "output", strerror(error));
+    else
+        snprintf(message, sizeof message, "cannot %s `%.300s`: %s", verb, path, strerror(error));
+    cli_complain(message, at, NULL);
+    return error == ENOMEM ? CLI_EXIT_ENVIRONMENT : CLI_EXIT_IO;
+}
+
+/* Room for what the file says it holds and one byte more, so that its end is found by one read. */
+static size_t first_room(int fd, size_t limit)
+{
+    struct stat status;
+    size_t room = FIRST_ROOM;
+
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0)
+        room = (size_t)status.st_size + 1;
+    return limit != CLI_NO_LIMIT && room > limit + 1 ? limit + 1 : room;
+}
+
+/* Returns an errno value, or 0. */
+static int read_all(int fd, size_t limit, struct cli_bytes *bytes)
+{
+    size_t room = first_room(fd, limit), have = 0;
+    unsigned char *data = malloc(room);
+    int error = data == NULL ? ENOMEM : 0;
+
+    while (error == 0 && have <= limit) {
+        if (have == room) {
+            unsigned char *more = room > SIZE_MAX / 2 ? NULL : realloc(data, 2 * room);
+            if (more == NULL) {
+                error = ENOMEM;
+                break;
+            }
+            data = more;
+            room *= 2;
+        }
+        ssize_t got = read(fd, data + have, room - have);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) error = errno;
+        if (got <= 0) break;
+        have += (size_t)got;
+    }
+    if (error != 0) {
+        free(data);
+        return error;
+    }
+    bytes->data = data;
+    bytes->length = limit != CLI_NO_LIMIT && have > limit ? limit + 1 : have;
+    return 0;
+}
+
+int cli_file_read(const char *path, size_t limit, const char *at, struct cli_bytes *bytes)
+{
+    int standard = strcmp(path, "-") == 0;
+    int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0) return complain("read", path, at, errno);
+    int error = read_all(fd, limit, bytes);
+    if (!standard) close(fd);
+    return error == 0 ? CLI_EXIT_DONE : complain("read", path, at, error);
+}
+
+int cli_file_exists(const char *path)
+{
+    return access(path, F_OK) == 0 || errno != ENOENT;
+}
+
+int cli_file_write(const char *path, const void *data, size_t length)
+{
+    const unsigned char *from = data;
+    size_t done = 0;
+    int error = 0;
+
+    if (strcmp(path, "-") == 0) {
+        /* Whether it got through is found when stdout is closed. */
+        fwrite(data, 1, length, stdout);
+        return cli_flush() == 0 ? CLI_EXIT_DONE : CLI_EXIT_IO;
+    }
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) return complain("write", path, NULL, errno);
+    while (error == 0 && done < length) {
+        ssize_t put = write(fd, from + done, length - done);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0)
+            error = errno;
+        else
+            done += (size_t)put;
+    }
+    if (close(fd) != 0 && error == 0) error = errno;
+    return error == 0 ? CLI_EXIT_DONE : complain("write", path, NULL, error);
+}

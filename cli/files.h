@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * Whole files in and out, for the subcommands that take paths. "-" is standard input or output.
+ */
+#ifndef VYRE_CLI_FILES_H
+#define VYRE_CLI_FILES_H
+
+#include "cli.h"
+
+/** The contents of a file; `data` is never NULL once it was read, and freed by the caller. */
+struct cli_bytes {
+    unsigned char *data;
+    size_t length;
+};
+
+#define CLI_NO_LIMIT SIZE_MAX
+
+/** Reads a file to its end, or one byte more than `limit`, whichever is first. Returns
+ * CLI_EXIT_DONE, or an exit code after a complaint; *bytes changes only in the first case. `at` is
+ * where the path comes from, or NULL if the user has typed it. */
+int cli_file_read(const char *path, size_t limit, const char *at, struct cli_bytes *bytes);
+
+/** Whether there is such a file; also true where that cannot be told. */
+int cli_file_exists(const char *path);
+
+/** Makes or replaces a file. Returns as cli_file_read. */
+int cli_file_write(const char *path, const void *data, size_t length);
+
+#endif

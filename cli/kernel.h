@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * What `verify`, `dis`, `exec` and `conform` share: a VIR0 file that was read and checked, or the
+ * reasons why it was not accepted, and one run of it on a runtime.
+ */
+#ifndef VYRE_CLI_KERNEL_H
+#define VYRE_CLI_KERNEL_H
+
+#include "cli.h"
+#include "files.h"
+
+/* Programs (kernel.c).
+ * ------------------------------------------------------------------------------------------- */
+
+/** A broken rule; all texts belong to the kernel that it stands in. */
+struct kernel_finding {
+    char *code, *path, *message, *rule, *fix;
+};
+
+/** A program: accepted (`kernel` is not NULL) or rejected (`err`, and findings if rules are
+ * broken). Free it with kernel_free in both cases. */
+struct kernel {
+    vyre_kernel *kernel;
+    vyre_kernel_info info;
+    vyre_kernel_buffer_info *buffers; /**< info.buffers of them */
+    vyre_error err;
+    struct kernel_finding *findings;
+    uint32_t finding_count;
+    uint32_t finding_room; /**< how many were asked for */
+    int finding_lost;      /**< there was no memory for one */
+};
+
+/** No program is longer; one byte more is enough to be told so. */
+#define KERNEL_MOST_BYTES ((size_t)64 << 20)
+
+/** What kernel_check checks a program for. */
+struct kernel_wish {
+    uint32_t flags;    /**< enum vyre_kernel_flag */
+    uint32_t findings; /**< at most so many */
+};
+
+/** Checks the bytes of the file `path`. CLI_EXIT_DONE: accepted. CLI_EXIT_NO: rejected, nothing was
+ * said. Anything else: after a complaint. *kernel is to be freed in each case. */
+int kernel_check(const char *path, const struct cli_bytes *bytes, struct kernel_wish wish,
+                 struct kernel *kernel);
+
+/** Reads a file and checks it, as kernel_check. */
+int kernel_read(const char *path, struct kernel_wish wish, struct kernel *kernel);
+
+void kernel_free(struct kernel *kernel);
+
+/** The exit code for a rejected program: CLI_EXIT_NO, unless the library's own translation of it
+ * was what the verifier refused. */
+int kernel_no(const struct kernel *kernel);
+
+/** Complains that the program was rejected, with place and fix; returns kernel_no. */
+int kernel_complain(const char *path, const struct kernel *kernel);
+
+/** What a rejection is called, where it lies ("" for nowhere), and what it says. */
+struct kernel_reason {
+    const char *code, *message, *fix;
+    char at[256];
+};
+void kernel_reason(const struct kernel *kernel, struct kernel_reason *reason);
+
+/** Whether the status says that the bytes are no VIR0 program; rules come after that. */
+int kernel_is_decode_error(vyre_status status);
+
+/* Runs (kernel_run.c).
+ * ------------------------------------------------------------------------------------------- */
+
+/** What one buffer of a run holds. */
+struct kernel_bound {
+    const void *bytes; /**< at first; NULL: zeros */
+    size_t length;
+    int by_slot;         /**< 1: a scalar parameter that comes with the slot */
+    uint32_t scalar;     /**< its bits */
+    vyre_buffer *buffer; /**< kernel_run makes it, kernel_run_free frees it */
+};
+
+/** One run. The caller sets the first five, the rest starts as zero. */
+struct kernel_run {
+    vyre *runtime;
+    const struct kernel *kernel;
+    struct kernel_bound *bound; /**< one for each buffer of the kernel */
+    uint32_t grid[3];
+    uint64_t timeout_ns; /**< VYRE_FOREVER: none */
+
+    vyre_program *program;
+    vyre_bindings *bindings;
+    vyre_completion end; /**< valid after kernel_run returned VYRE_OK */
+    uint64_t ns;         /**< from the submit to the completion */
+    int stuck;           /**< it timed out and could not be cancelled either */
+    const char *doing;   /**< what failed, for cli_fail */
+    vyre_error err;
+};
+
+/** Opens a runtime that can take any program's buffers, and programs whose workgroups need so many
+ * bytes. Returns CLI_EXIT_DONE, or an exit code after a complaint. */
+int kernel_open(uint32_t backend, uint64_t frame_bytes, vyre **runtime);
+
+/** The most that a runtime gives a workgroup. */
+#define KERNEL_MOST_FRAME_BYTES ((uint64_t)64 << 20)
+
+/** The workgroups that VIR0's rule gives for these buffers. */
+vyre_status kernel_grid(const struct kernel *kernel, const struct kernel_bound *bound,
+                        uint32_t grid[3], vyre_error *err);
+
+/** Loads, binds, submits and waits. VYRE_OK: it ended, somehow. VYRE_E_TIMEOUT: it was cancelled.
+ * Anything else: it was never submitted. Free the run in each case. */
+vyre_status kernel_run(struct kernel_run *run);
+void kernel_run_free(struct kernel_run *run);
+
+/** How many bytes of buffer i are its result, and where they begin. */
+size_t kernel_result(const struct kernel_run *run, uint32_t i, size_t *start);
+
+/** Copies a result out; `bytes` has room for it. */
+vyre_status kernel_fetch(struct kernel_run *run, uint32_t i, void *bytes);
+
+/** Where a run faulted: "instruction 7 (entry[0].body[2]), workgroup 3 (1,1,0), lane 5". */
+void kernel_fault_place(const struct kernel_run *run, char text[320]);
+
+/** The number of the workgroup, and how many ran to their end. */
+uint64_t kernel_fault_group(const struct kernel_run *run);
+uint64_t kernel_groups_run(const struct kernel_run *run);
+
+/** "done", "faulted", "cancelled", "lost". */
+const char *kernel_outcome_name(const vyre_completion *end);
+
+#endif

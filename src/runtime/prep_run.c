@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * Preparing a slot that runs a program: grid, binding set and scalars in its arguments, the scalars
+ * that find no room there in its parameter block. Called by the thread that submits.
+ */
+#include <string.h>
+
+#include "device/handle.h"
+#include "runtime/internal.h"
+#include "runtime/options.h"
+
+static_assert(VYRE_RUN_SLOT_SCALARS == DEV_SLOT_SCALARS, "as the device reads them");
+static_assert(VYRE_RUN_MAX_SCALARS == DEV_SCALARS, "as the device reads them");
+static_assert(DEV_ARG_SCALARS + DEV_SLOT_SCALARS == VYRE_SLOT_ARGS, "they fill the slot");
+
+static vyre_status check_scalars(const vyre_run *run, vyre_error *err)
+{
+    const struct vm_header *header = run->program->block;
+    uint32_t open = run->bindings ? run->bindings->set->open_scalars : header->scalar_params;
+    if (run->scalar_count != 0 && !run->scalars)
+        return vyre_fail(err, VYRE_E_NULL, "scalars is null");
+    if (!dev_scalars_fit(header, open, run->scalar_count)) {
+        vyre_fail(err, VYRE_E_RANGE,
+                  "%u scalars for a program that has %u, %u of them not bound; a slot takes %u",
+                  run->scalar_count, header->scalar_params, open, VYRE_RUN_MAX_SCALARS);
+        if (header->scalar_params > VYRE_RUN_MAX_SCALARS)
+            vyre_fail_fix(err, "bind all scalar parameters to buffers and give 0 scalars");
+        else
+            vyre_fail_fix(err, "give %u scalars%s", header->scalar_params,
+                          open == 0 ? ", or 0" : "");
+        return VYRE_E_RANGE;
+    }
+    if (run->scalar_count > VYRE_RUN_SLOT_SCALARS && !run->queue)
+        return vyre_fail_with(err, VYRE_E_NULL, "set run.queue to the slot's queue",
+                              "queue is null, but %u scalars do not fit the slot itself",
+                              run->scalar_count);
+    return VYRE_OK;
+}
+
+static vyre_status check(const vyre_run *run, vyre_error *err)
+{
+    if (run->reserved != 0)
+        return vyre_fail(err, VYRE_E_RESERVED, "the reserved word is %u, not 0", run->reserved);
+    if (!run->program) return vyre_fail(err, VYRE_E_NULL, "program is null");
+    const struct vm_header *header = run->program->block;
+    if (!run->bindings && header->view_count != header->scalar_params)
+        return vyre_fail(err, VYRE_E_NULL, "bindings is null; the program has buffers to be bound");
+    if (run->bindings && run->bindings->program != run->program)
+        return vyre_fail_with(err, VYRE_E_CONFLICT, "use a set that was made for this program",
+                              "the binding set belongs to another program");
+    if (!dev_grid_fits(header, run->grid))
+        return vyre_fail_with(
+            err, VYRE_E_RANGE, "stay within 2^32 invocations on an axis and 2^63 workgroups in all",
+            "%u x %u x %u workgroups of %u x %u x %u cannot be counted", run->grid[0], run->grid[1],
+            run->grid[2], header->workgroup[0], header->workgroup[1], header->workgroup[2]);
+    return check_scalars(run, err);
+}
+
+/* The scalars that go beside the slot. */
+static vyre_status fill_block(const vyre_slot *slot, const vyre_run *run, vyre_error *err)
+{
+    struct dev_params *params;
+    vyre_status status = vyre_slot_params(run->queue, slot, &params, err);
+    if (status) return status;
+    for (uint32_t i = VYRE_RUN_SLOT_SCALARS; i < run->scalar_count; i++)
+        __atomic_store_n(&params->scalar[i - VYRE_RUN_SLOT_SCALARS], run->scalars[i],
+                         __ATOMIC_RELAXED);
+    return VYRE_OK;
+}
+
+vyre_status vyre_prep_run(vyre_slot *slot, const vyre_run *given, vyre_error *err)
+{
+    vyre_run run;
+    if (!slot)
+        return vyre_fail_with(
+            err, VYRE_E_NULL,
+            "vyre_queue_slot returns NULL when the queue is full: submit and reap", "slot is null");
+    if (!given) return vyre_fail(err, VYRE_E_NULL, "run is null");
+    vyre_status status = vyre_options_read(&run, given, sizeof run, "vyre_run", err);
+    if (!status) status = check(&run, err);
+    if (!status && run.scalar_count > VYRE_RUN_SLOT_SCALARS) status = fill_block(slot, &run, err);
+    if (status) return status;
+    uint32_t in_slot =
+        run.scalar_count < VYRE_RUN_SLOT_SCALARS ? run.scalar_count : VYRE_RUN_SLOT_SCALARS;
+    uint32_t args[VYRE_SLOT_ARGS] = {run.grid[0], run.grid[1], run.grid[2],
+                                     vyre_bindings_handle(run.bindings), run.scalar_count};
+    if (in_slot != 0) memcpy(&args[DEV_ARG_SCALARS], run.scalars, in_slot * sizeof(uint32_t));
+    return vyre_prep_op(slot, run.program->opcode, args, DEV_ARG_SCALARS + in_slot, err);
+}
