@@ -8,7 +8,7 @@
 #   make check     make test and everything else that must hold (see scripts/check)
 #   make bench     an optimised build, then `vyre bench dispatch`
 #   make install   an optimised build, installed under PREFIX (default /usr/local)
-#   make docs      writes anew what is made from tables: docs/builtins.md, vyre(1), bash completion
+#   make docs      writes anew what is made from tables: three pages of docs/, vyre(1), bash completion
 #   make format    lays the sources out
 #   make clean     removes build/
 #
@@ -42,6 +42,8 @@ install: build/release/build.ninja
 
 docs:
 	@scripts/gen-builtins-doc
+	@scripts/gen-verify-doc
+	@scripts/gen-bytecode-doc
 	@scripts/gen-cli-docs
 
 format:

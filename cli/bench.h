@@ -131,9 +131,9 @@ void bench_session_close(struct bench_session *session);
 /* Writes down which backend the session has. 0 or an exit code. */
 int bench_session_choice(struct bench *bench, const struct bench_session *session);
 
-/* Submits the slot that was got from the queue and prepared, and waits for its end; *completion
- * receives it. 0 or an exit code. */
-int bench_submit_and_wait(vyre_queue *queue, vyre_completion *completion);
+/* Submits the slot that was got from the queue and prepared, and waits for its end, at most
+ * `lost_ns`; *completion receives it. 0 or an exit code. */
+int bench_submit_and_wait(vyre_queue *queue, uint64_t lost_ns, vyre_completion *completion);
 
 /* Sends one NOP through a queue and waits for its end; *took_ns, unless NULL, receives the time
  * from before the first store to after the load that saw the completion. 0 or an exit code. */

@@ -63,13 +63,13 @@ int bench_session_choice(struct bench *bench, const struct bench_session *sessio
     return 0;
 }
 
-int bench_submit_and_wait(vyre_queue *queue, vyre_completion *completion)
+int bench_submit_and_wait(vyre_queue *queue, uint64_t lost_ns, vyre_completion *completion)
 {
     vyre_error err;
     uint64_t ticket = 0;
     if (vyre_queue_submit(queue, &ticket, &err) != VYRE_OK)
         return cli_fail("cannot submit a slot", &err);
-    if (vyre_wait(queue, ticket, BENCH_LOST_NS, completion, &err) != VYRE_OK)
+    if (vyre_wait(queue, ticket, lost_ns, completion, &err) != VYRE_OK)
         return cli_fail("cannot wait for a slot", &err);
     if (completion->ticket != ticket || completion->outcome != VYRE_DONE)
         return bench_wrong("a slot ended with another ticket, or not as done");
@@ -83,7 +83,7 @@ int bench_round_trip(vyre_queue *queue, uint64_t *took_ns)
     vyre_slot *slot = vyre_queue_slot(queue);
     if (slot == NULL) return bench_wrong("an empty queue says that it is full");
     vyre_prep_nop(slot, NULL);
-    int code = bench_submit_and_wait(queue, &completion);
+    int code = bench_submit_and_wait(queue, BENCH_LOST_NS, &completion);
     if (took_ns != NULL) *took_ns = bench_clock_ns() - begin;
     return code;
 }

@@ -36,7 +36,6 @@ struct vm_problem {
     double may_differ;   /* which part of its elements may differ by more */
     void (*fill)(void *in, uint32_t index, size_t count);
     void (*scalars)(uint32_t *scalar, size_t count);
-    uint32_t scalar_count;
 };
 
 extern const struct vm_problem vm_problems[VM_PROBLEMS];

@@ -45,7 +45,7 @@ static int wait_once(vyre_queue *queue, uint32_t opcode, uint64_t *took_ns)
     if (slot == NULL) return bench_wrong("an empty queue says that it is full");
     if (vyre_prep_op(slot, opcode, NULL, 0, &err) != VYRE_OK)
         return cli_fail("cannot prepare a slot", &err);
-    int code = bench_submit_and_wait(queue, &completion);
+    int code = bench_submit_and_wait(queue, BENCH_LOST_NS, &completion);
     *took_ns = bench_clock_ns() - begin;
     return code;
 }

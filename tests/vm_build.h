@@ -166,6 +166,11 @@ VMB_UNUSED static uint32_t vmb_ifleave(struct vmb *b, uint32_t a)
     return vmb_open(b, vmb_op(b, VM_OP_IFLEAVE, 0, a, 0, 0, 0), 1);
 }
 
+VMB_UNUSED static uint32_t vmb_leave(struct vmb *b, uint32_t a)
+{
+    return vmb_op(b, VM_OP_LEAVE, 0, a, 0, 0, 0);
+}
+
 /* An if for all lanes at once: vmb_jz, perhaps vmb_jelse, vmb_jend. */
 VMB_UNUSED static uint32_t vmb_jz(struct vmb *b, uint32_t a)
 {
@@ -205,7 +210,8 @@ static uint32_t vmb_close_loop(struct vmb *b, uint32_t op)
     uint32_t pc = vmb_op(b, op, loop->d, loop->b, 0, 0, opened + 1);
     loop->imm = pc + 1;
     for (uint32_t i = opened; i < pc; i++)
-        if (b->code[i].op == VM_OP_IFLEAVE && b->code[i].imm == 0) b->code[i].imm = pc + 1;
+        if ((b->code[i].op == VM_OP_IFLEAVE || b->code[i].op == VM_OP_LEAVE) && b->code[i].imm == 0)
+            b->code[i].imm = pc + 1;
     return pc;
 }
 

@@ -217,6 +217,10 @@ static inline uint32_t vm_walk_control(struct vm_walk *w, const struct vm_insn *
     case VM_OP_JZ:
         vm_walk_require(w, insn->imm > w->pc, "a jump backwards");
         return chance & 1 ? w->pc + 1 : insn->imm;
+    case VM_OP_LEAVE:
+        if (chance & 1) return w->pc + 1;
+        vm_walk_leave(w);
+        return insn->imm;
     case VM_OP_JUMP:
         vm_walk_require(w, insn->imm > w->pc, "a jump backwards");
         return insn->imm;

@@ -61,6 +61,13 @@ DEV_FN int dev_entry_room(struct dev_runtime *rt, const struct dev_queue *queue)
            dev_load_relaxed(&queue->inflight) < DEV_TABLE_SHARE * (free_count - kept);
 }
 
+/* Whether there is a free run for one more slot of this queue that names a program: as for entries,
+ * the last ones are for the other queues. Only the poller takes runs. */
+DEV_FN int dev_run_room(const struct dev_runtime *rt, const struct dev_queue *queue)
+{
+    return dev_load_relaxed(&queue->runs) < DEV_TABLE_SHARE * dev_load_relaxed(&rt->free_runs);
+}
+
 /* Gives an entry back after its slot has ended. The count of the queue goes last (R4): it lets a
  * fence or a close go on. */
 DEV_FN void dev_entry_end(struct dev_runtime *rt, uint32_t index, const struct dev_end *end)
@@ -71,6 +78,7 @@ DEV_FN void dev_entry_end(struct dev_runtime *rt, uint32_t index, const struct d
                       end->fault ? (uint32_t)VYRE_SLOT_FAULT : (uint32_t)VYRE_SLOT_DONE);
     dev_slot_drop(rt, entry->slot, entry->operation);
     dev_complete(rt, queue, end);
+    if (entry->run != DEV_NONE) dev_sub_release(&queue->runs, 1);
     dev_lock(&rt->sched);
     if (entry->run != DEV_NONE) dev_run_give(rt, entry->run);
     dev_entry_give(rt, index);

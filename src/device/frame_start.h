@@ -42,10 +42,6 @@ DEV_FN void dev_frame_prepare(struct dev_frame *frame, const struct vm_header *p
         frame->scalars[i] = vm_constants(program)[i];
     for (uint32_t i = program->constant_count; i < program->scalar_count; i++)
         frame->scalars[i] = 0;
-    for (uint32_t i = 0; i < program->register_count; i++) {
-        frame->vectors[i] = frame->registers + (size_t)i * program->stride;
-        frame->rows[i] = 0;
-    }
     dev_frame_local(frame);
     frame->active[0] = 0; /* its masks are made with the first workgroup */
     frame->serial = program->serial;
@@ -91,6 +87,12 @@ DEV_FN void dev_frame_bind(struct dev_frame *frame, struct dev_run *run,
     const struct vm_header *program = frame->program;
     const struct vm_buffer *buffers = vm_buffers(program);
     uint32_t scalar = 0;
+    /* A register may still show a buffer of an earlier run, which is gone; and one that is written
+     * in some lanes only has its other lanes copied from where it shows. */
+    for (uint32_t i = 0; i < program->register_count; i++) {
+        frame->vectors[i] = frame->registers + (size_t)i * program->stride;
+        frame->rows[i] = 0;
+    }
     for (uint32_t i = 0; i < program->buffer_count; i++) {
         if (buffers[i].flags & VM_BUFFER_SHARED) {
             dev_frame_view(frame, i, frame->shared + buffers[i].view, buffers[i].bytes);

@@ -16,6 +16,7 @@
 #include "device/complete.h"
 #include "device/frame_start.h"
 #include "device/runq.h"
+#include "device/wake.h"
 
 #if defined(__CUDACC__)
 #    include "device/interp.h"
@@ -90,40 +91,64 @@ DEV_FN int dev_run_more(const struct dev_run *run)
            (run->waiting != DEV_NONE || dev_load64_relaxed(&run->next) < run->total);
 }
 
-/* The run will not go on: nothing is handed out any more. (sched) */
-DEV_FN void dev_run_cut(struct dev_runtime *rt, struct dev_run *run)
+/* The run will not go on: nothing is handed out any more. Returns the lowest-numbered workgroup
+ * that is lost by it, or the size of the grid where none is. (sched) */
+DEV_FN uint64_t dev_run_cut(struct dev_runtime *rt, struct dev_run *run)
 {
+    /* Workers take numbers without the lock: so the rest is taken as they do it, all at once. */
+    uint64_t lowest = dev_load64_relaxed(&run->next);
+    if (lowest < run->total) lowest = dev_add64_both(&run->next, run->total);
+    if (lowest > run->total) lowest = run->total;
     while (run->waiting != DEV_NONE) {
-        uint32_t frame = run->waiting;
-        run->waiting = dev_frame_at(rt, frame)->next;
-        dev_frame_at(rt, frame)->next = rt->free_frame;
-        dev_store_relaxed(&rt->free_frame, frame);
+        uint32_t index = run->waiting;
+        struct dev_frame *frame = dev_frame_at(rt, index);
+        if (frame->number < lowest) lowest = frame->number;
+        run->waiting = frame->next;
+        frame->next = rt->free_frame;
+        dev_store_relaxed(&rt->free_frame, index);
     }
-    dev_store64_relaxed(&run->next, run->total);
+    return lowest;
 }
 
 /* What a worker has done for a run since it joined. */
 struct dev_turn {
     uint64_t ended;
     uint64_t steps;
+    uint64_t spent; /* of the turn: steps, and what it took to begin workgroups */
     uint64_t out_of_bounds;
     uint64_t fault_group;
     uint32_t fault, fault_pc, fault_detail, fault_lane;
     uint32_t aside;  /* frame that was put aside, or DEV_NONE */
     uint32_t worker; /* whose turn it is */
+    uint32_t shared; /* sleeping workers were told of what waits */
 };
 
+/* After so many steps of a turn those who sleep are told of what waits, the rest of the grid with
+ * it: a small run is over before anybody has woken up. */
+#define DEV_SHARE_STEPS 2048u
+
+DEV_FN uint32_t dev_share_after(const struct dev_runtime *rt)
+{
+    return rt->step_budget / 8 < DEV_SHARE_STEPS ? rt->step_budget / 8 : DEV_SHARE_STEPS;
+}
+
+DEV_FN void dev_turn_share(struct dev_runtime *rt, struct dev_turn *turn)
+{
+    if (turn->shared) return;
+    turn->shared = 1;
+    dev_share_out(rt);
+}
+
 /* Joins the run of an entry that was just popped (dev_run_popped), which goes back to its queue if
- * others may join too. Returns the frame to resume, or DEV_NONE. */
+ * others may join too. Returns the frame to resume, or DEV_NONE. A turn that is to end the run, but
+ * finds all its workgroups handed out, leaves that to those who have them. */
 DEV_FN uint32_t dev_run_join(struct dev_runtime *rt, uint32_t entry_index, struct dev_turn *turn)
 {
     struct dev_run *run = &rt->runs[rt->inflight[entry_index].run];
     uint32_t frame;
     dev_lock(&rt->sched);
-    if (turn->fault != 0) {
-        turn->fault_group = dev_load64_relaxed(&run->next);
-        dev_run_cut(rt, run);
-    }
+    if (turn->fault != 0) turn->fault_group = dev_run_cut(rt, run);
+    if (turn->fault_group == run->total) turn->fault = 0;
     frame = run->waiting;
     if (frame != DEV_NONE) run->waiting = dev_frame_at(rt, frame)->next;
     if (dev_run_more(run)) dev_run_queue(rt, entry_index);
@@ -150,8 +175,13 @@ DEV_FN void dev_run_settle(struct dev_runtime *rt, struct dev_run *run, const st
         run->fault_lane = turn->fault_lane;
     }
     if (turn->aside != DEV_NONE) {
-        dev_frame_at(rt, turn->aside)->next = run->waiting;
-        run->waiting = turn->aside;
+        /* Behind the others: workgroups may wait for each other. */
+        dev_frame_at(rt, turn->aside)->next = DEV_NONE;
+        if (run->waiting == DEV_NONE)
+            run->waiting = turn->aside;
+        else
+            dev_frame_at(rt, run->waiting_last)->next = turn->aside;
+        run->waiting_last = turn->aside;
     }
     if (run->fault != 0) dev_run_cut(rt, run);
 }
@@ -221,8 +251,13 @@ DEV_FN void dev_workgroup_run(struct dev_runtime *rt, const struct dev_inflight 
     struct dev_frame *frame = dev_frame_at(rt, rt->worker_frame[turn->worker]);
     uint64_t before = frame->steps;
     uint32_t overdue = 1;
-    frame->limit = frame->steps + rt->step_budget;
+    frame->limit = before + (turn->shared ? rt->step_budget : dev_share_after(rt));
     uint32_t end = dev_frame_run(rt, frame);
+    if (end == DEV_FRAME_TURN_OVER && !turn->shared) {
+        dev_turn_share(rt, turn);
+        frame->limit = before + rt->step_budget;
+        end = dev_frame_run(rt, frame);
+    }
     while (end == DEV_FRAME_TURN_OVER) {
         uint32_t stop = dev_entry_stopped(rt, entry);
         if (stop != 0) dev_turn_fault(turn, frame, stop);
@@ -232,6 +267,7 @@ DEV_FN void dev_workgroup_run(struct dev_runtime *rt, const struct dev_inflight 
         end = dev_frame_run(rt, frame);
     }
     turn->steps += frame->steps - before;
+    turn->spent += frame->steps - before;
     if (end == DEV_FRAME_TURN_OVER) return;
     turn->out_of_bounds += frame->out_of_bounds;
     if (end == DEV_FRAME_FAULT) {
@@ -243,6 +279,11 @@ DEV_FN void dev_workgroup_run(struct dev_runtime *rt, const struct dev_inflight 
         turn->ended++;
     }
 }
+
+/* What the beginning of a workgroup counts for in a turn: as many steps as take about as long,
+ * those for its memory, which is cleared, with them. */
+#define DEV_BEGIN_STEPS 8u
+#define DEV_BEGIN_BYTES 64u /* a step */
 
 /* Starts workgroups until the turn is over or none is left. */
 DEV_FN void dev_run_fresh(struct dev_runtime *rt, const struct dev_inflight *entry,
@@ -258,11 +299,15 @@ DEV_FN void dev_run_fresh(struct dev_runtime *rt, const struct dev_inflight *ent
     frame->entry = entry;
     frame->log = &rt->logs[entry->slot[VYRE_SLOT_TENANT]];
     frame->log_place = entry->place * VYRE_SLOT_WORDS;
-    while (turn->fault == 0 && turn->aside == DEV_NONE && turn->steps < rt->step_budget) {
+    uint64_t share = dev_share_after(rt);
+    uint64_t beginning = DEV_BEGIN_STEPS + frame->program->shared_bytes / DEV_BEGIN_BYTES;
+    while (turn->fault == 0 && turn->aside == DEV_NONE && turn->spent < rt->step_budget) {
         if (dev_load64_relaxed(&run->next) >= run->total) return;
         uint64_t number = dev_add64_both(&run->next, 1);
         if (number >= run->total) return;
         dev_frame_begin(frame, number, entry->slot + VYRE_SLOT_ARG0);
+        turn->spent += beginning;
+        if (turn->spent >= share) dev_turn_share(rt, turn);
         uint32_t stop = dev_entry_cancelled(rt, entry);
         if (stop != 0)
             dev_turn_fault(turn, frame, stop);
@@ -291,12 +336,25 @@ DEV_FN void dev_run_result(const struct dev_run *run, struct dev_end *end, uint3
     end->result = result;
 }
 
+/* Ends a run that no worker is at, and that is in no run queue any more, with the fault of `end`.
+ */
+DEV_FN void dev_run_abandon(struct dev_runtime *rt, uint32_t index, struct dev_end *end,
+                            uint32_t *result)
+{
+    struct dev_run *run = &rt->runs[index];
+    dev_lock(&rt->sched);
+    run->fault = end->fault;
+    run->fault_group = dev_run_cut(rt, run);
+    dev_unlock(&rt->sched);
+    dev_run_result(run, end, result);
+}
+
 /* One turn of a worker at the run of an entry that it has popped; 1: it was the last, the caller
  * ends the slot. */
 DEV_FN int dev_run_turn(struct dev_runtime *rt, uint32_t entry_index, uint32_t worker)
 {
     struct dev_inflight *entry = &rt->inflight[entry_index];
-    struct dev_turn turn = {0, 0, 0, 0, 0, 0, 0, 0, DEV_NONE, worker};
+    struct dev_turn turn = {0, 0, 0, 0, 0, 0, 0, 0, 0, DEV_NONE, worker, 0};
     turn.fault = dev_entry_stopped(rt, entry);
     uint32_t frame = dev_run_join(rt, entry_index, &turn);
     uint32_t state = dev_float_enter();

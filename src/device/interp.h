@@ -188,6 +188,7 @@ DEV_FN uint32_t dev_control(struct dev_frame *frame, const struct vm_insn *in)
         frame->level--;
         break;
     case VM_OP_JZ:
+    case VM_OP_LEAVE:
         if (frame->scalars[in->a & ~VM_SCALAR] == 0) frame->pc = in->imm;
         break;
     case VM_OP_JUMP:
@@ -236,9 +237,9 @@ DEV_NO_INLINE uint32_t dev_interpret(struct dev_frame *frame)
 case VM_OP_##name:                                                                                 \
     DEV_RUN_##shape(expression);                                                                   \
     break;
-#define VM_MATH(name, text, expression, what)                                                      \
+#define VM_MATH(name, text, reach, expression, near, what)                                         \
 case VM_OP_##name:                                                                                 \
-    DEV_RUN_W1(expression);                                                                        \
+    DEV_RUN_MATH_##reach(expression, near);                                                        \
     break;
 #define VM_CHECKED(name, text, types, result, bad, code, what)                                     \
 case VM_OP_##name:                                                                                 \

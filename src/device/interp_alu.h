@@ -77,6 +77,30 @@ DEV_FN void dev_alu_end(struct dev_frame *frame, const struct vm_insn *in,
         dev_alu_end(frame, in, &alu);                                                              \
     } while (0)
 
+#define DEV_RUN_MATH_ALL(expression, near) DEV_RUN_W1(expression)
+
+/* A branch in each lane costs more than a look at all of them. A value for all lanes is computed
+ * once; on the GPU each thread has its own branch anyway. */
+#if defined(__CUDACC__)
+#    define DEV_RUN_MATH_NEAR(expression, near) DEV_RUN_W1(expression)
+#else
+#    define DEV_RUN_MATH_NEAR(expression, near)                                                    \
+        do {                                                                                       \
+            const uint32_t *va = dev_operand(frame, in->a).word;                                   \
+            struct dev_alu alu = dev_alu_begin(frame, in);                                         \
+            if (in->a & VM_SCALAR) {                                                               \
+                const uint32_t a = va[0];                                                          \
+                const uint32_t value = (expression);                                               \
+                DEV_LANES(i, alu.n) alu.d[i] = value;                                              \
+            } else if (DEV_LIKELY(!dev_math_any_far(va, alu.n))) {                                 \
+                DEV_LOOP1(va[i], near)                                                             \
+            } else {                                                                               \
+                DEV_LOOP1(va[i], expression)                                                       \
+            }                                                                                      \
+            dev_alu_end(frame, in, &alu);                                                          \
+        } while (0)
+#endif
+
 #define DEV_RUN_W2(expression)                                                                     \
     do {                                                                                           \
         const uint32_t *va = dev_operand(frame, in->a).word;                                       \

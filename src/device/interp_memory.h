@@ -64,8 +64,20 @@ DEV_FN int dev_side_by_side(const struct dev_frame *frame, uint32_t number,
     return dev_lanes_count(differs != 0) == 0;
 }
 
+/* 1: no lane's index is out of bounds, active or not. */
+DEV_FN int dev_all_inside(const struct dev_frame *frame, struct dev_operand index, uint32_t length)
+{
+    uint32_t lanes = frame->program->lanes, outside = 0;
+    const uint32_t *at = index.word;
+    if (index.scalar) return at[0] < length;
+    DEV_LANES(i, lanes)
+    outside |= at[i] >= length ? 1u : 0u;
+    return dev_lanes_count(outside) == 0;
+}
+
 /* One element of 1, 2, 4, 8 or 16 bytes, as whole words. */
-DEV_FN void dev_element_load(uint32_t *to, size_t stride, const unsigned char *from, uint32_t bytes)
+DEV_INLINE void dev_element_load(uint32_t *to, size_t stride, const unsigned char *from,
+                                 uint32_t bytes)
 {
     uint32_t word[4] = {0, 0, 0, 0};
     memcpy(word, from, bytes);
@@ -73,8 +85,8 @@ DEV_FN void dev_element_load(uint32_t *to, size_t stride, const unsigned char *f
         to[k * stride] = word[k];
 }
 
-DEV_FN void dev_element_store(unsigned char *to, const uint32_t *from, size_t stride,
-                              uint32_t bytes)
+DEV_INLINE void dev_element_store(unsigned char *to, const uint32_t *from, size_t stride,
+                                  uint32_t bytes)
 {
     uint32_t word[4] = {0, 0, 0, 0};
     for (uint32_t k = 0; k * 4 < bytes; k++)
@@ -83,8 +95,8 @@ DEV_FN void dev_element_store(unsigned char *to, const uint32_t *from, size_t st
 }
 
 /* The same element for all lanes: one look. */
-DEV_FN void dev_load_uniform(struct dev_frame *frame, const struct vm_insn *in, uint32_t at,
-                             uint32_t bytes)
+DEV_INLINE void dev_load_uniform(struct dev_frame *frame, const struct vm_insn *in, uint32_t at,
+                                 uint32_t bytes)
 {
     const struct dev_view *view = &frame->views[in->imm];
     uint32_t word[4] = {0, 0, 0, 0};
@@ -106,8 +118,8 @@ DEV_FN void dev_load_uniform(struct dev_frame *frame, const struct vm_insn *in, 
 }
 
 /* Elements side by side, all within bounds, for all lanes. */
-DEV_FN void dev_load_row(struct dev_frame *frame, const struct vm_insn *in,
-                         const unsigned char *from, uint32_t bytes)
+DEV_INLINE void dev_load_row(struct dev_frame *frame, const struct vm_insn *in,
+                             const unsigned char *from, uint32_t bytes)
 {
     uint32_t lanes = frame->program->lanes;
     size_t stride = frame->program->stride;
@@ -125,15 +137,21 @@ DEV_FN void dev_load_row(struct dev_frame *frame, const struct vm_insn *in,
 }
 
 /* Elements anywhere. Lanes out of bounds look at element 0, which always has memory, and take 0. */
-DEV_FN uint32_t dev_load_any(struct dev_frame *frame, const struct vm_insn *in,
-                             struct dev_operand index, uint32_t bytes)
+DEV_INLINE uint32_t dev_load_any(struct dev_frame *frame, const struct vm_insn *in,
+                                 struct dev_operand index, uint32_t bytes)
 {
     const struct dev_view *view = &frame->views[in->imm];
     const uint32_t *mask = dev_frame_mask(frame, frame->level);
     const uint32_t *at = index.word;
     const unsigned char *base = view->element;
     uint32_t length = view->length, lost = 0, n = dev_frame_width(frame);
-    if (bytes <= 4) {
+    if (bytes <= 4 && dev_all_inside(frame, index, length)) {
+        uint32_t *d = dev_result(frame, in);
+        uint32_t lanes = frame->program->lanes;
+        for (uint32_t i = 0; i < lanes; i++)
+            dev_element_load(&d[i], 1, base + (size_t)at[i] * bytes, bytes);
+        dev_result_done(frame, in, d);
+    } else if (bytes <= 4) {
         uint32_t *d = dev_result(frame, in);
         DEV_LANES(i, n)
         {
@@ -178,7 +196,7 @@ DEV_FN int dev_load_by_reference(const struct dev_frame *frame, const struct vm_
 }
 
 /* A load of elements of `bytes` bytes (a constant where this is inlined). */
-DEV_FN uint32_t dev_load(struct dev_frame *frame, const struct vm_insn *in, uint32_t bytes)
+DEV_INLINE uint32_t dev_load(struct dev_frame *frame, const struct vm_insn *in, uint32_t bytes)
 {
     const struct dev_view *view = &frame->views[in->imm];
     struct dev_operand index = dev_operand(frame, in->a);
@@ -200,7 +218,7 @@ DEV_FN uint32_t dev_load(struct dev_frame *frame, const struct vm_insn *in, uint
 }
 
 /* Floats come in flushed where the processor does not do it for whoever reads them. */
-DEV_FN uint32_t dev_load_float(struct dev_frame *frame, const struct vm_insn *in)
+DEV_INLINE uint32_t dev_load_float(struct dev_frame *frame, const struct vm_insn *in)
 {
     uint32_t fault = dev_load(frame, in, 4);
 #if !defined(VM_LAZY_FLUSH)
@@ -219,8 +237,8 @@ DEV_FN uint32_t dev_load_float(struct dev_frame *frame, const struct vm_insn *in
 }
 
 /* A store; `is_float` ones leave canonical bits. Both are constants where this is inlined. */
-DEV_FN uint32_t dev_store(struct dev_frame *frame, const struct vm_insn *in, uint32_t bytes,
-                          int is_float)
+DEV_INLINE uint32_t dev_store(struct dev_frame *frame, const struct vm_insn *in, uint32_t bytes,
+                              int is_float)
 {
     const struct dev_view *view = &frame->views[in->imm];
     struct dev_operand index = dev_operand(frame, in->a);
@@ -239,6 +257,14 @@ DEV_FN uint32_t dev_store(struct dev_frame *frame, const struct vm_insn *in, uin
             } else {
                 dev_element_store(to + (size_t)i * bytes, value.word + i, stride, bytes);
             }
+        }
+        return 0;
+    }
+    if (bytes == 4 && !index.scalar && !value.scalar && dev_frame_full(frame) &&
+        dev_all_inside(frame, index, length)) {
+        for (uint32_t i = 0; i < lanes; i++) {
+            uint32_t word = is_float ? vm_canon(value.word[i]) : value.word[i];
+            memcpy(view->element + (size_t)index.word[i] * 4, &word, 4);
         }
         return 0;
     }

@@ -95,7 +95,7 @@ struct dev_queue {
     uint64_t grace_tail[DEV_GRACES]; /* (poller) what had been published when each period began */
     uint64_t completed; /* (atomic) completion entries reserved; the next one's index */
     uint32_t inflight;  /* (atomic) slots taken and not ended, a waiting fence not counted */
-    uint32_t reserved2;
+    uint32_t runs;      /* (atomic) those of them that run programs */
 };
 
 enum dev_handle_kind {
@@ -161,7 +161,7 @@ struct dev_run {
     uint32_t program;       /* index of its handle */
     uint32_t bindings;      /* the same */
     uint32_t scalar[DEV_SCALARS];
-    uint32_t reserved;
+    uint32_t waiting_last; /* of those frames, where there are any */
 };
 
 struct dev_log_record {

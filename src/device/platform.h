@@ -30,6 +30,7 @@ enum dev_scope { DEV_DEVICE = 0, DEV_SYSTEM = 1 };
 #if defined(__CUDACC__)
 
 #    define DEV_FN        static __device__ __forceinline__
+#    define DEV_INLINE    static __device__ __forceinline__
 #    define DEV_NO_INLINE static __device__ __noinline__
 #    define DEV_TABLE     static __device__ const
 #    define DEV_LIKELY(x) (x)
@@ -249,6 +250,7 @@ DEV_FN void dev_wake(uint32_t *word, uint32_t count)
 #    include "base/futex.h"
 
 #    define DEV_FN        static inline __attribute__((unused))
+#    define DEV_INLINE    static inline __attribute__((always_inline, unused))
 #    define DEV_NO_INLINE static __attribute__((noinline, unused))
 #    define DEV_TABLE     static const
 #    define DEV_LIKELY(x) __builtin_expect(!!(x), 1)

@@ -103,9 +103,9 @@ DEV_FN int dev_accept(struct dev_runtime *rt, struct dev_queue *queue, const uin
 {
     uint64_t deadline_ns = 0;
     struct dev_hold hold = {DEV_NONE, 0};
-    if (!dev_entry_room(rt, queue)) return 0;
-    if (dev_load_relaxed(&rt->free_runs) == 0) return 0;
+    /* One that ends here needs no room; its cancel bit is then gone with it. */
     uint32_t fault = dev_slot_check(rt, queue, slot, ticket, &deadline_ns);
+    if (fault == VYRE_FAULT_NONE && !dev_entry_room(rt, queue)) return 0;
     rt->late = dev_grace_late(rt, queue, ticket);
     if (fault == VYRE_FAULT_NONE) fault = dev_slot_hold(rt, slot, queue->setup.tenant, &hold);
     if (fault != VYRE_FAULT_NONE) {
@@ -114,14 +114,20 @@ DEV_FN int dev_accept(struct dev_runtime *rt, struct dev_queue *queue, const uin
         dev_complete(rt, queue, &end);
         return 1;
     }
+    int program = hold.operation != DEV_NONE && rt->handles[hold.operation].kind == DEV_PROGRAM;
+    if (program && !dev_run_room(rt, queue)) {
+        dev_slot_drop(rt, slot, hold.operation);
+        return 0;
+    }
     int fence = dev_slot_is_fence(slot);
     dev_lock(&rt->sched);
     uint32_t index = dev_entry_fill(rt, queue, slot, ticket, deadline_ns);
     rt->inflight[index].operation = hold.operation;
-    if (hold.operation != DEV_NONE && rt->handles[hold.operation].kind == DEV_PROGRAM) {
+    if (program) {
         uint32_t run = dev_run_make(rt, slot, hold.operation, dev_slot_params(queue, ticket));
         rt->inflight[index].run = run;
         rt->runs[run].queued = 1;
+        dev_add_relaxed(&queue->runs, 1);
     }
     if (!fence) {
         dev_add_relaxed(&queue->inflight, 1);

@@ -125,6 +125,7 @@ DEV_FN uint32_t dev_sys_queue_open(struct dev_runtime *rt, const uint32_t *arg)
     queue->seal_misses = 0;
     queue->cancel_pending = 0;
     queue->inflight = 0;
+    queue->runs = 0;
     dev_grace_open(queue);
     queue->watch = rt->watch_count;
     queue->open = 1;
@@ -185,7 +186,8 @@ DEV_FN int dev_sys_cancel(struct dev_runtime *rt, const uint32_t *arg, uint32_t 
         uint32_t status = dev_load_relaxed(&entry->slot[VYRE_SLOT_STATUS]);
         found = status != VYRE_SLOT_EMPTY && status != VYRE_SLOT_DONE && status != VYRE_SLOT_FAULT;
         if (found) dev_store_relaxed(&entry->cancel, VYRE_FAULT_CANCELLED);
-        if (status == VYRE_SLOT_PUBLISHED && queue->fence != i) {
+        /* YIELD: put aside, and no worker is at it. */
+        if ((status == VYRE_SLOT_PUBLISHED && queue->fence != i) || status == VYRE_SLOT_YIELD) {
             dev_runq_unlink(rt, i);
             *unlinked = i;
         }

@@ -41,6 +41,8 @@ DEV_FN void dev_cancel_end(struct dev_runtime *rt, uint32_t index)
     struct dev_inflight *entry = &rt->inflight[index];
     struct dev_end end =
         dev_end_fault(entry->ticket, entry->slot[VYRE_SLOT_OPCODE], VYRE_FAULT_CANCELLED);
+    uint32_t result[VYRE_COMPLETION_RESULTS];
+    if (entry->run != DEV_NONE) dev_run_abandon(rt, entry->run, &end, result);
     dev_entry_end(rt, index, &end);
 }
 

@@ -13,16 +13,10 @@
 #define VYRE_DEVICE_WORKER_H
 
 #include "device/poller.h"
+#include "device/wake.h"
 
 /* How long a worker without the role waits for a hand-over before it sleeps. */
 #define DEV_HELPER_SPIN_NS 5000u
-
-/* Wakes up to n sleeping workers. */
-DEV_FN void dev_wake_workers(struct dev_runtime *rt, uint32_t n)
-{
-    dev_add_relaxed(&rt->wake_seq, 1);
-    dev_wake(&rt->wake_seq, n);
-}
 
 /* Whether a doorbell has been rung for slots that nobody has taken. */
 DEV_FN int dev_news(struct dev_runtime *rt)
@@ -52,21 +46,6 @@ DEV_FN void dev_role_leave(struct dev_runtime *rt, uint32_t ends)
     dev_fence_full(); /* F2 */
     if (dev_load_relaxed(&rt->page->sleepers) == 0) return;
     if (dev_poller_wanted(rt, ends)) dev_wake_workers(rt, 1);
-}
-
-/* Wakes one sleeper for each slot that waits in the run queues. */
-DEV_FN void dev_share_out(struct dev_runtime *rt)
-{
-    if (dev_load_relaxed(&rt->waiting_mask) == 0) return;
-    dev_fence_full(); /* F2 */
-    uint32_t sleepers = dev_load_relaxed(&rt->page->sleepers);
-    if (sleepers == 0) return;
-    uint32_t waiting = 0;
-    dev_lock(&rt->sched);
-    for (uint32_t p = 0; p < VYRE_PRIORITIES; p++)
-        waiting += rt->levels[p].waiting;
-    dev_unlock(&rt->sched);
-    if (waiting != 0) dev_wake_workers(rt, waiting < sleepers ? waiting : sleepers);
 }
 
 /*

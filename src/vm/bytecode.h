@@ -36,7 +36,7 @@
 enum vm_opcode {
     VM_OP_NONE = 0,
 #define VM_ALU(name, text, shape, types, expression, what)      VM_OP_##name,
-#define VM_MATH(name, text, expression, what)                   VM_OP_##name,
+#define VM_MATH(name, text, reach, expression, near, what)      VM_OP_##name,
 #define VM_CHECKED(name, text, types, result, bad, fault, what) VM_OP_##name,
 #define VM_OP(name, text, operands, what)                       VM_OP_##name,
 #define VM_CONTROL(name, text, operands, what)                  VM_OP_##name,

@@ -13,11 +13,10 @@
 #define PASSES      16u /* walks until the guesses about variables have settled */
 #define PASSES_FINE 6u  /* after so many, variables that are assigned count as vectors */
 
-int vyre_low_room(struct lowering *low, void **array, uint32_t *room, uint32_t count, size_t size)
+int vyre_low_grow(struct lowering *low, void **array, uint32_t *room, size_t size)
 {
     void *fresh;
     if (low->status != VYRE_OK) return 0;
-    if (count < *room) return 1;
     uint32_t wanted = *room < 16 ? 32 : *room * 2;
     low->status =
         vyre_memory_alloc(low->memory, wanted, size, "lowering of a program", &fresh, low->err);
@@ -49,7 +48,7 @@ void vyre_low_limit(struct lowering *low, const char *what, uint64_t has, uint64
                             (unsigned long long)has, what, (unsigned long long)most);
 }
 
-/* Room for what is known to be needed, at once. */
+/* Room for what is likely to be needed, at once: about half of the expressions are leaves. */
 static void reserve(struct lowering *low)
 {
     const struct ir_program *tree = low->tree;
@@ -61,8 +60,8 @@ static void reserve(struct lowering *low)
         size_t count;
         size_t size;
     } parts[] = {
-        {(void **)&low->code.at, &low->code.room, exprs + 2 * nodes + 16, sizeof *low->code.at},
-        {(void **)&low->regs, &low->reg_room, exprs + nodes + 32, sizeof *low->regs},
+        {(void **)&low->code.at, &low->code.room, exprs / 2 + 2 * nodes + 16, sizeof *low->code.at},
+        {(void **)&low->regs, &low->reg_room, exprs / 2 + nodes + 32, sizeof *low->regs},
         {(void **)&low->words, &low->word_room, exprs / 4 + 32, sizeof *low->words},
         {(void **)&low->scope, NULL, tree->name_count + 1u, sizeof *low->scope},
         {(void **)&low->assigned, NULL, tree->name_count + 1u, sizeof *low->assigned},

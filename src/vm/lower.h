@@ -4,8 +4,8 @@
  *
  * The tree is walked and becomes linear code over virtual registers (lower_flow.c, lower_expr.c);
  * what is known about the variables while walking are guesses that only grow weaker, and where one
- * was too strong the walk is done again. Then the code is tidied (lower_tidy.c), registers are
- * given (lower_allocate.c) and the block is written (lower_emit.c).
+ * was too strong the walk is done again. Then the code is tidied (lower_tidy.c, lower_poly.c),
+ * registers are given (lower_allocate.c) and the block is written (lower_emit.c).
  *
  * Errors are sticky: the first one is kept in `status`, after it everything goes on without effect
  * until the walk ends. So no function here returns a status but those that say so.
@@ -35,12 +35,14 @@ enum low_kind {
 typedef uint32_t low_word;
 
 struct low_reg {
-    uint32_t defs;  /* instructions that write it */
-    uint32_t uses;  /* operands that read it */
-    uint32_t def;   /* the last instruction that writes it */
+    uint32_t defs; /* instructions that write it */
+    uint32_t uses; /* operands that read it */
+    union {
+        uint32_t def;  /* the last instruction that writes it; for lower_tidy.c */
+        uint32_t next; /* in the list of those that end at one instruction; lower_allocate.c */
+    };
     uint32_t first; /* of a constant: its place in `words`; else the first instruction with it */
     uint32_t last;  /* the last instruction at which it must be kept */
-    uint32_t next;  /* in the list of those that end at one instruction */
     uint32_t below; /* of the counter of a uniform loop: its constant limit; else 0 */
     uint16_t place; /* number in the bytecode, without VM_SCALAR */
     uint8_t width;  /* in words */
@@ -125,7 +127,7 @@ struct lowering {
     uint32_t *words; /* of constants */
     uint32_t word_count;
     uint32_t word_room;
-    uint32_t *constant_map; /* hash table of registers of one-word constants, 0: free */
+    uint32_t *constant_map; /* hash table of registers of constants, 0: free */
     uint32_t constant_map_size;
     uint32_t constant_map_used;
 
@@ -185,8 +187,17 @@ static inline int low_keeps_sources(uint32_t op)
 
 /* lower.c */
 
-/* Room for one more element of an array of `size`; 0 after an error. */
-int vyre_low_room(struct lowering *low, void **array, uint32_t *room, uint32_t count, size_t size);
+/* More room in an array of elements of `size` bytes; 0 after an error. */
+int vyre_low_grow(struct lowering *low, void **array, uint32_t *room, size_t size);
+
+/* Room for one more element behind `count`; 0 after an error. */
+static inline int low_room(struct lowering *low, void **array, uint32_t *room, uint32_t count,
+                           size_t size)
+{
+    if (low->status == VYRE_OK && count < *room) return 1;
+    return vyre_low_grow(low, array, room, size);
+}
+
 /* E_VM_UNSUPPORTED at the item with this id. */
 void vyre_low_refuse(struct lowering *low, uint32_t id, const char *format, ...) VYRE_PRINTF(3, 4);
 void vyre_low_limit(struct lowering *low, const char *what, uint64_t has, uint64_t most);
@@ -268,9 +279,10 @@ void vyre_low_async_end(struct lowering *low);
 void vyre_low_scan(struct lowering *low, const struct ir_list *list);
 void vyre_low_list(struct lowering *low, const struct ir_list *list);
 
-/* lower_tidy.c, lower_allocate.c, lower_emit.c: what is done with the code */
+/* lower_tidy.c, lower_poly.c, lower_allocate.c, lower_emit.c: what is done with the code */
 
 void vyre_low_tidy(struct lowering *low);
+void vyre_low_polynomials(struct lowering *low);
 void vyre_low_allocate(struct lowering *low);
 /* Makes the block. Returns a status. */
 vyre_status vyre_low_block(struct lowering *low, struct vm_program **out);

@@ -71,10 +71,22 @@ static void mark(struct bank *bank, const struct low_reg *reg, int taken)
     }
 }
 
+/* The lowest place that is free; bank->room if there is none. */
+static uint32_t find_one(const struct bank *bank)
+{
+    uint64_t below = ((uint64_t)1 << (bank->first % 64)) - 1;
+    for (uint32_t i = bank->first / 64; i < bank->room / 64; i++, below = 0) {
+        uint64_t open = ~(bank->taken[i] | below);
+        if (open != 0) return i * 64 + (uint32_t)__builtin_ctzll(open);
+    }
+    return bank->room;
+}
+
 /* The lowest place with `width` free ones in a row; bank->room if there is none. */
 static uint32_t find_place(const struct bank *bank, uint32_t width)
 {
     uint32_t row = 0;
+    if (width == 1) return find_one(bank);
     for (uint32_t i = bank->first; i < bank->room; i++) {
         if (row == 0 && i % 64 == 0 && bank->taken[i / 64] == UINT64_MAX) {
             i += 63;
@@ -99,12 +111,17 @@ static void take(struct lowering *low, struct bank *bank, struct low_reg *reg, u
     if (place + reg->width > bank->most) bank->most = place + reg->width;
 }
 
+static int is_wide(const struct lowering *low, low_word word)
+{
+    const struct low_reg *reg = &low->regs[word >> 2];
+    return reg->width > 1 && !reg->constant;
+}
+
 /* Where the sources must be whole until the result is. */
 static int keeps_sources(const struct lowering *low, const struct low_insn *insn)
 {
-    return low->regs[insn->d >> 2].width > 1 || low->regs[insn->a >> 2].width > 1 ||
-           low->regs[insn->b >> 2].width > 1 || low->regs[insn->c >> 2].width > 1 ||
-           low_keeps_sources(insn->op);
+    return is_wide(low, insn->d) || is_wide(low, insn->a) || is_wide(low, insn->b) ||
+           is_wide(low, insn->c) || low_keeps_sources(insn->op);
 }
 
 enum ending { LIVED = 1, /* began before the instruction at which they end */ UNREAD = 2 };

@@ -18,12 +18,10 @@ void vyre_low_async_site(struct lowering *low, const struct ir_node *node)
 {
     uint32_t tag = tag_of(low, node->tag);
     if (tag == low->tag_count) {
-        if (!vyre_low_room(low, (void **)&low->tags, &low->tag_room, tag, sizeof *low->tags))
-            return;
+        if (!low_room(low, (void **)&low->tags, &low->tag_room, tag, sizeof *low->tags)) return;
         low->tags[low->tag_count++] = (struct low_tag){.name = node->tag};
     }
-    if (!vyre_low_room(low, (void **)&low->sites, &low->site_room, low->site_count,
-                       sizeof *low->sites))
+    if (!low_room(low, (void **)&low->sites, &low->site_room, low->site_count, sizeof *low->sites))
         return;
     low->sites[low->site_count++] = (struct low_site){node, tag};
 }

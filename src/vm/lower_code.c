@@ -12,7 +12,7 @@
 
 uint32_t vyre_low_reg(struct lowering *low, uint32_t width, int scalar)
 {
-    if (!vyre_low_room(low, (void **)&low->regs, &low->reg_room, low->reg_count, sizeof *low->regs))
+    if (!low_room(low, (void **)&low->regs, &low->reg_room, low->reg_count, sizeof *low->regs))
         return 0;
     low->regs[low->reg_count] =
         (struct low_reg){.width = (uint8_t)width, .scalar = (uint8_t)(scalar != 0)};
@@ -25,8 +25,8 @@ static uint32_t new_constant(struct lowering *low, const uint32_t *words, uint32
     if (!reg) return 0;
     uint32_t first = low->word_count;
     for (uint32_t i = 0; i < count; i++) {
-        if (!vyre_low_room(low, (void **)&low->words, &low->word_room, low->word_count,
-                           sizeof *low->words))
+        if (!low_room(low, (void **)&low->words, &low->word_room, low->word_count,
+                      sizeof *low->words))
             return 0;
         low->words[low->word_count++] = words[i];
     }
@@ -36,11 +36,26 @@ static uint32_t new_constant(struct lowering *low, const uint32_t *words, uint32
     return reg;
 }
 
-static uint32_t *map_slot(const struct lowering *low, uint32_t word)
+static int is_constant(const struct lowering *low, uint32_t reg, const uint32_t *words,
+                       uint32_t count)
+{
+    const uint32_t *has = low->words + low->regs[reg].first;
+    if (low->regs[reg].width != count) return 0;
+    for (uint32_t k = 0; k < count; k++)
+        if (has[k] != words[k]) return 0;
+    return 1;
+}
+
+/* Floats differ in their high bits, integers in the low ones: the index comes from the middle of a
+ * product of 64 bits, which has both. */
+static uint32_t *map_slot(const struct lowering *low, const uint32_t *words, uint32_t count)
 {
     uint32_t mask = low->constant_map_size - 1;
-    uint32_t i = (word * 0x9E3779B1u) >> 7 & mask;
-    while (low->constant_map[i] != 0 && low->words[low->regs[low->constant_map[i]].first] != word)
+    uint64_t hash = 0;
+    for (uint32_t k = 0; k < count; k++)
+        hash = (hash ^ hash >> 32 ^ words[k]) * 0x9E3779B97F4A7C15u;
+    uint32_t i = (uint32_t)(hash >> 32) & mask;
+    while (low->constant_map[i] != 0 && !is_constant(low, low->constant_map[i], words, count))
         i = (i + 1) & mask;
     return &low->constant_map[i];
 }
@@ -56,50 +71,62 @@ static int map_grow(struct lowering *low)
     low->constant_map = fresh;
     low->constant_map_size = size * 2;
     for (uint32_t i = 0; i < size; i++)
-        if (old[i] != 0) *map_slot(low, low->words[low->regs[old[i]].first]) = old[i];
+        if (old[i] != 0)
+            *map_slot(low, low->words + low->regs[old[i]].first, low->regs[old[i]].width) = old[i];
     vyre_memory_free(low->memory, old, (size_t)size * sizeof *old);
     return 1;
 }
 
-struct low_value vyre_low_constant(struct lowering *low, uint32_t kinds, uint32_t word)
+static struct low_value constant(struct lowering *low, uint32_t kinds, const uint32_t *words,
+                                 uint32_t count)
 {
     if (low->constant_map_used * 2 >= low->constant_map_size && !map_grow(low)) return NOTHING;
-    uint32_t *slot = map_slot(low, word);
+    uint32_t *slot = map_slot(low, words, count);
     if (*slot == 0) {
-        *slot = new_constant(low, &word, 1);
+        *slot = new_constant(low, words, count);
         low->constant_map_used++;
     }
     return (struct low_value){*slot, kinds};
 }
 
+struct low_value vyre_low_constant(struct lowering *low, uint32_t kinds, uint32_t word)
+{
+    return constant(low, kinds, &word, 1);
+}
+
 struct low_value vyre_low_wide_constant(struct lowering *low, uint32_t kinds,
                                         const uint32_t words[4])
 {
-    uint32_t count = low_words(kinds);
-    if (count == 1) return vyre_low_constant(low, kinds, words[0]);
-    return (struct low_value){new_constant(low, words, count), kinds};
+    return constant(low, kinds, words, low_words(kinds));
+}
+
+/* The next instruction, to be filled in; NULL after an error. */
+static struct low_insn *next_insn(struct lowering *low)
+{
+    if (low->code.count >= VM_MAX_CODE) {
+        vyre_low_limit(low, "instructions", (uint64_t)low->code.count + 1, VM_MAX_CODE);
+        return NULL;
+    }
+    if (!low_room(low, (void **)&low->code.at, &low->code.room, low->code.count,
+                  sizeof *low->code.at))
+        return NULL;
+    return &low->code.at[low->code.count++];
 }
 
 uint32_t vyre_low_emit(struct lowering *low, const struct low_insn *insn)
 {
-    if (low->code.count >= VM_MAX_CODE) {
-        vyre_low_limit(low, "instructions", (uint64_t)low->code.count + 1, VM_MAX_CODE);
-        return 0;
-    }
-    if (!vyre_low_room(low, (void **)&low->code.at, &low->code.room, low->code.count,
-                       sizeof *low->code.at))
-        return 0;
-    struct low_insn *at = &low->code.at[low->code.count];
+    struct low_insn *at = next_insn(low);
+    if (!at) return 0;
     *at = *insn;
     at->source = low->source;
-    return low->code.count++;
+    return low->code.count - 1;
 }
 
 uint32_t vyre_low_prologue(struct lowering *low, const struct low_insn *insn, int scalar)
 {
     uint32_t reg = vyre_low_reg(low, 1, scalar);
-    if (!vyre_low_room(low, (void **)&low->prologue.at, &low->prologue.room, low->prologue.count,
-                       sizeof *low->prologue.at))
+    if (!low_room(low, (void **)&low->prologue.at, &low->prologue.room, low->prologue.count,
+                  sizeof *low->prologue.at))
         return 0;
     struct low_insn *at = &low->prologue.at[low->prologue.count++];
     *at = *insn;
@@ -120,6 +147,7 @@ int vyre_low_is_constant(const struct lowering *low, low_word word, uint32_t *va
 /* The words of constant sources; 0 where one is not constant. */
 static int constant_args(const struct lowering *low, const low_word args[3], uint32_t out[3][2])
 {
+    if (!low->regs[args[0] >> 2].constant) return 0;
     memset(out, 0, sizeof(uint32_t) * 6);
     for (uint32_t i = 0; i < 3 && args[i] != 0; i++) {
         const struct low_reg *reg = &low->regs[args[i] >> 2];
@@ -146,10 +174,17 @@ struct low_value vyre_low_op(struct lowering *low, uint32_t op, uint32_t kinds,
     if (constant_args(low, args, known) && vyre_low_fold(op, known, result))
         return vyre_low_wide_constant(low, kinds, result);
     uint32_t reg = vyre_low_reg(low, low_words(kinds), all_scalar(low, args));
-    vyre_low_emit(
-        low,
-        &(struct low_insn){
-            .op = (uint16_t)op, .d = low_at(reg, 0), .a = args[0], .b = args[1], .c = args[2]});
+    struct low_insn *at = next_insn(low);
+    if (!at) return NOTHING;
+    /* Field by field: to copy from the stack what was just written there in pieces stalls. */
+    at->op = (uint16_t)op;
+    at->flags = at->notes = 0;
+    at->d = low_at(reg, 0);
+    at->a = args[0];
+    at->b = args[1];
+    at->c = args[2];
+    at->imm = 0;
+    at->source = low->source;
     return (struct low_value){reg, kinds};
 }
 

@@ -20,8 +20,8 @@ void vyre_low_scan(struct lowering *low, const struct ir_list *list)
 
 static void declare(struct lowering *low, struct low_variable variable)
 {
-    if (!vyre_low_room(low, (void **)&low->variables, &low->variable_room, low->variable_count,
-                       sizeof *low->variables))
+    if (!low_room(low, (void **)&low->variables, &low->variable_room, low->variable_count,
+                  sizeof *low->variables))
         return;
     variable.depth = low->depth;
     low->variables[low->variable_count++] = variable;
@@ -53,8 +53,7 @@ static void take_in(struct lowering *low, struct low_fact *fact, uint32_t kinds,
 
 static void let_assigned(struct lowering *low, const struct ir_node *node, struct low_value value)
 {
-    if (!vyre_low_room(low, (void **)&low->facts, &low->fact_room, low->fact_count,
-                       sizeof *low->facts))
+    if (!low_room(low, (void **)&low->facts, &low->fact_room, low->fact_count, sizeof *low->facts))
         return;
     uint32_t number = low->fact_count++;
     uint32_t again = low->again; /* the register comes after this look: nothing was made yet */
@@ -165,23 +164,18 @@ static void divergent_if(struct lowering *low, const struct ir_node *node, low_w
 /* The if that is all of a loop's body: where no lane takes it any more the loop is over. */
 static void leaving_if(struct lowering *low, const struct ir_node *node, low_word condition)
 {
-    uint32_t divergent = low->regs[condition >> 2].scalar ? 0 : 1;
-    low_word vector = vyre_low_vector(low, condition);
-    low->leave = control(low, VM_OP_IFLEAVE, vector);
+    uint32_t divergent = !low->regs[condition >> 2].scalar;
+    uint32_t leave = control(low, divergent ? VM_OP_IFLEAVE : VM_OP_LEAVE, condition);
     low->depth += divergent;
     scoped(low, &node->body);
     low->depth -= divergent;
     low->source = node->id;
-    control(low, VM_OP_ENDIF, 0);
-}
-
-static int has_barrier(const struct ir_list *list)
-{
-    for (const struct ir_node *node = list->first; node; node = node->next)
-        if (node->kind == IR_NODE_BARRIER || has_barrier(&node->body) ||
-            has_barrier(&node->otherwise))
-            return 1;
-    return 0;
+    if (low->code.count == leave + 1) { /* nothing was made of it */
+        low->code.count = leave;
+        return;
+    }
+    if (divergent) control(low, VM_OP_ENDIF, 0);
+    low->leave = leave;
 }
 
 static void choose(struct lowering *low, const struct ir_node *node)
@@ -194,8 +188,7 @@ static void choose(struct lowering *low, const struct ir_node *node)
     if (low->status != VYRE_OK) return;
     if (vyre_low_is_constant(low, condition, &known))
         scoped(low, known ? &node->body : &node->otherwise);
-    else if (node == low->leaving &&
-             !(low->regs[condition >> 2].scalar && has_barrier(&node->body)))
+    else if (node == low->leaving)
         leaving_if(low, node, condition);
     else if (low->regs[condition >> 2].scalar)
         uniform_if(low, node, condition);

@@ -17,8 +17,8 @@ static int join(struct lowering *low)
     for (uint32_t i = 0; i < count; i++)
         if (low_has_target(low->code.at[i].op)) low->code.at[i].imm += before;
     for (uint32_t i = 0; i < before; i++)
-        if (!vyre_low_room(low, (void **)&low->code.at, &low->code.room, count + i,
-                           sizeof *low->code.at))
+        if (!low_room(low, (void **)&low->code.at, &low->code.room, count + i,
+                      sizeof *low->code.at))
             return 0;
     memmove(low->code.at + before, low->code.at, count * sizeof *low->code.at);
     memcpy(low->code.at, low->prologue.at, before * sizeof *low->code.at);
@@ -139,14 +139,17 @@ static void fuse(struct lowering *low, uint32_t at, uint32_t stretch)
     }
 }
 
-static void fuse_all(struct lowering *low)
+/* Returns how many steps of polynomials there may be. */
+static uint32_t fuse_all(struct lowering *low)
 {
-    uint32_t stretch = 0;
+    uint32_t stretch = 0, steps = 0;
     for (uint32_t i = 0; i < low->code.count; i++) {
         uint32_t op = low->code.at[i].op;
         if (vm_is_control(op)) stretch = i + 1;
         if (op == VM_OP_FADD || op == VM_OP_ADD || op == VM_OP_XOR) fuse(low, i, stretch);
+        steps += low->code.at[i].op == VM_OP_FMULADD;
     }
+    return steps;
 }
 
 void vyre_low_tidy(struct lowering *low)
@@ -154,5 +157,5 @@ void vyre_low_tidy(struct lowering *low)
     if (low->status != VYRE_OK || !join(low)) return;
     count_uses(low);
     drop_unread(low);
-    fuse_all(low);
+    if (fuse_all(low) >= 4) vyre_low_polynomials(low);
 }

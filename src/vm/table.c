@@ -11,7 +11,7 @@
 static const struct vm_row rows[VM_OPCODES] = {
 #define VM_ALU(name, text, shape, types, expression, what)                                         \
     [VM_OP_##name] = {text, #shape, types, what, VM_ROW_ALU},
-#define VM_MATH(name, text, expression, what)                                                      \
+#define VM_MATH(name, text, reach, expression, near, what)                                         \
     [VM_OP_##name] = {text, "W1", "f=f", what, VM_ROW_MATH},
 #define VM_CHECKED(name, text, types, result, bad, fault, what)                                    \
     [VM_OP_##name] = {text, "K2", types, what, VM_ROW_CHECKED},

@@ -49,15 +49,15 @@ static vyre_status refuse_target(struct vm_check *check, uint32_t pc, uint32_t r
                           (unsigned)right);
 }
 
-/* IFLEAVE: directly in a loop, to the place behind it. */
+/* LEAVE, IFLEAVE: directly in a loop, to the place behind it. */
 static vyre_status check_leave(struct vm_check *check, struct vm_flow *flow, uint32_t pc)
 {
     const struct vm_frame *loop = top_of(flow, VM_OP_LOOP, VM_OP_LOOP);
     if (!loop || check->code[pc].imm != loop->end)
-        return vyre_vm_reject(check, VM_AT(LEAVE, pc), "ifleave to %u %s",
-                              (unsigned)check->code[pc].imm,
+        return vyre_vm_reject(check, VM_AT(LEAVE, pc), "%s to %u %s",
+                              vyre_vm_row(check->code[pc].op)->name, (unsigned)check->code[pc].imm,
                               loop ? "does not leave its loop" : "is not directly in a loop");
-    return open_frame(check, flow, pc);
+    return check->code[pc].op == VM_OP_LEAVE ? VYRE_OK : open_frame(check, flow, pc);
 }
 
 static vyre_status check_else(struct vm_check *check, struct vm_flow *flow, uint32_t pc)
@@ -161,6 +161,7 @@ vyre_status vyre_vm_check_flow(struct vm_check *check, struct vm_flow *flow, uin
     case VM_OP_IF:
         return open_frame(check, flow, pc);
     case VM_OP_IFLEAVE:
+    case VM_OP_LEAVE:
         return check_leave(check, flow, pc);
     case VM_OP_ELSE:
         return check_else(check, flow, pc);

@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "backend/cpu/interpreter.h"
 #include "differential/machine.h"
+#include "runtime/internal.h"
 #include "tap.h"
 
 struct setup {
@@ -19,17 +21,22 @@ struct setup {
     uint32_t step_budget;
     uint32_t continuations;
     uint32_t scalars_bound;
-    uint32_t share; /* of the programs, in percent */
+    uint32_t share;   /* of the programs, in percent */
+    uint32_t variant; /* of the interpreter; ANY: the one that the backend chose */
 };
 
+#define ANY UINT32_MAX
+
 static const struct setup setups[] = {
-    {"one worker", 1, VYRE_DEFAULT, VYRE_DEFAULT, 0, 40},
-    {"three workers", 3, VYRE_DEFAULT, VYRE_DEFAULT, 1, 20},
-    {"a budget of 1 step", 2, 1, VYRE_DEFAULT, 0, 8},
-    {"a budget of 2 steps", 1, 2, VYRE_DEFAULT, 0, 8},
-    {"a budget of 3 steps", 3, 3, 4, 0, 8},
-    {"a budget of 7 steps", 2, 7, 1, 0, 8},
-    {"a budget of 100 steps", 2, 100, 2, 0, 8},
+    {"one worker", 1, VYRE_DEFAULT, VYRE_DEFAULT, 0, 20, ANY},
+    {"three workers", 3, VYRE_DEFAULT, VYRE_DEFAULT, 1, 20, ANY},
+    {"a budget of 1 step", 2, 1, VYRE_DEFAULT, 0, 8, ANY},
+    {"a budget of 2 steps", 1, 2, VYRE_DEFAULT, 0, 8, ANY},
+    {"a budget of 3 steps", 3, 3, 4, 0, 8, ANY},
+    {"a budget of 7 steps", 2, 7, 1, 0, 8, ANY},
+    {"a budget of 100 steps", 2, 100, 2, 0, 8, ANY},
+    {"the interpreter for any processor", 1, VYRE_DEFAULT, VYRE_DEFAULT, 0, 10, 0},
+    {"the next one", 1, VYRE_DEFAULT, VYRE_DEFAULT, 0, 10, 1},
 };
 
 static uint32_t run_setup(const struct setup *setup, uint64_t seed, uint32_t programs)
@@ -44,6 +51,9 @@ static uint32_t run_setup(const struct setup *setup, uint64_t seed, uint32_t pro
     options.continuations = setup->continuations;
     machine.scalars_bound = setup->scalars_bound;
     if (vyre_open(&machine.runtime, &options, NULL) != VYRE_OK) return programs;
+    if (setup->variant != ANY && vyre_interpreter_at(setup->variant, NULL))
+        machine.runtime->device->interpreter =
+            (uint64_t)(uintptr_t)vyre_interpreter_at(setup->variant, NULL);
     for (uint32_t i = 0; i < programs; i++) {
         struct generate_options generate = {0};
         generate.flags =

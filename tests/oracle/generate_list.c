@@ -30,6 +30,45 @@ static void assign(struct gen *g, struct ir_list *list)
     gen_assign(g, list, name, gen_expr(g, type, depth_of_expr(g)));
 }
 
+/* As an encoder leaves it: no subnormal, one NaN, one zero. */
+static struct ir_expr *coefficient(struct gen *g)
+{
+    uint32_t bits = gen_float_bits(g);
+    if ((bits & 0x7FFFFFFF) > 0x7F800000) bits = 0x7FC00000;
+    if ((bits & 0x7FFFFFFF) < 0x00800000) bits = 0;
+    return gen_literal(g, IR_EXPR_LIT_F32, bits);
+}
+
+static struct ir_expr *step(struct gen *g, struct ir_expr *sum, struct ir_expr *factor)
+{
+    int turned = gen_chance(g, 25), changed = gen_chance(g, 5);
+    struct ir_expr *added = gen_chance(g, 95) ? coefficient(g) : gen_expr(g, GEN_F32, 1);
+    if (changed) factor = gen_expr(g, GEN_F32, 1);
+    struct ir_expr *product = gen_bin(g, IR_BIN_MUL, turned ? factor : sum, turned ? sum : factor);
+    return gen_chance(g, 25) ? gen_bin(g, IR_BIN_ADD, added, product)
+                             : gen_bin(g, IR_BIN_ADD, product, added);
+}
+
+/* Horner's rule, in one expression or by assignments; now and then with something in between. */
+static void polynomial(struct gen *g, struct ir_list *list)
+{
+    struct ir_node *x = gen_let(g, list, GEN_F32, gen_expr(g, GEN_F32, 2));
+    uint32_t steps = 2 + gen_below(g, 12), factor = x->name;
+    struct ir_expr *sum = gen_chance(g, 60) ? coefficient(g) : gen_expr(g, GEN_F32, 1);
+    if (gen_chance(g, 50)) {
+        for (uint32_t i = 0; i < steps; i++)
+            sum = step(g, sum, gen_var(g, factor));
+        (void)gen_let(g, list, GEN_F32, sum);
+        return;
+    }
+    const struct gen_var *var = gen_chance(g, 50) ? gen_pick_var(g, GEN_F32, 1) : NULL;
+    uint32_t name = var ? var->name : gen_let(g, list, GEN_F32, sum)->name;
+    for (uint32_t i = 0; i < steps; i++) {
+        gen_assign(g, list, name, step(g, gen_var(g, name), gen_var(g, factor)));
+        if (gen_chance(g, 5)) (void)gen_let(g, list, GEN_F32, gen_var(g, name));
+    }
+}
+
 /* The invocation that owns an element stores to it by a literal. */
 static void store_literal(struct gen *g, struct ir_list *list, const struct gen_buffer *buffer)
 {
@@ -98,7 +137,9 @@ static void trap(struct gen *g, struct ir_list *list)
 static void statement(struct gen *g, struct ir_list *list)
 {
     uint32_t turn = gen_below(g, 100);
-    if (turn < 22)
+    if (turn < 2 && gen_has(g, GENERATE_FLOATS))
+        polynomial(g, list);
+    else if (turn < 22)
         let(g, list);
     else if (turn < 36)
         assign(g, list);

@@ -319,6 +319,38 @@ static void budgets(void)
     }
 }
 
+/* A while with a barrier in it, as many rounds as there can be: it is left when its flag says so.
+ */
+static void while_barrier(vyre *rt)
+{
+    code_begin();
+    workgroup(16, 1, 1);
+    rw("r", IR_TYPE_U32, 0);
+    shared("w", IR_TYPE_U32, 16);
+    struct loaded loaded = load_plain(
+        rt,
+        code_end(program(
+            let("x", gid(0)), let("n", wid(0)), let("go", bool_(1)),
+            loop("i", u32(0), u32(UINT32_MAX),
+                 list(if_(var("go"),
+                          list(store("w", lid(0), var("x")), barrier(),
+                               assign("x", add(load("w", bin(IR_BIN_BIT_XOR, lid(0), u32(1))),
+                                               u32(100))),
+                               barrier(), assign("go", gt(var("n"), u32(0))),
+                               assign("n", bin(IR_BIN_SAT_SUB, var("n"), u32(1)))),
+                          nothing))),
+            store("r", gid(0), var("x")))),
+        2);
+    vyre_completion end = run_one(vyre_queue_default(rt), &loaded, 3);
+    bool same = end.outcome == VYRE_DONE;
+    for (uint32_t i = 0; i < 48; i++) {
+        uint32_t rounds = i / 16 + 1; /* neighbours change places in each */
+        same = same && loaded.words[0][i] == ((i ^ (rounds & 1)) + 100 * rounds);
+    }
+    ok(same, "a while around a barrier is left");
+    unload(&loaded);
+}
+
 /* What a tenant's log says after two lanes have printed. */
 static void prints(vyre *rt)
 {
@@ -345,6 +377,7 @@ int main(void)
     by_slot(rt);
     out_of_bounds(rt);
     prints(rt);
+    while_barrier(rt);
     budgets();
     endless(2, 64);
     endless(2, 0);

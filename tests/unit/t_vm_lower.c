@@ -216,9 +216,32 @@ static void test_while(void)
     lower(program(let("v", wid(0)), let("go", bool_(1)), while_loop(var("go"), NULL),
                   store("o", gid(0), var("v"))),
           "uniform while");
-    has(VM_OP_IFLEAVE, 1, "uniform flag");
+    has(VM_OP_IFLEAVE, 0, "uniform flag");
+    has(VM_OP_LEAVE, 1, "uniform flag");
+    ok(nth(VM_OP_LEAVE, 0).imm == nth(VM_OP_LOOP, 0).imm, "leaves to behind the loop, too");
+    is_u64(made->header->level_count, 0, "without a mask");
     ok(nth(VM_OP_SHR, 0).flags == 0 && is_scalar(nth(VM_OP_SHR, 0).d), "its body stays uniform");
     done_with();
+
+    start();
+    struct ir_node *repeat = while_loop(var("go"), NULL);
+    vyre_ir_append(&repeat->body.first->body, barrier());
+    lower(program(let("v", wid(0)), let("go", bool_(1)), repeat, store("o", gid(0), var("v"))),
+          "a barrier in a while");
+    has(VM_OP_LEAVE, 1, "a barrier in a while");
+    has(VM_OP_BARRIER, 1, "a barrier in a while");
+    done_with();
+
+    for (uint32_t i = 0; i < 2; i++) {
+        start();
+        lower(program(let("v", load("a", gid(0))),
+                      loop("k", u32(0), u32(1000),
+                           list(if_(lt(i ? wid(0) : var("v"), u32(5)), list(let("z", var("v"))),
+                                    nothing)))),
+              "a while without an effect");
+        is_u64(count(VM_OP_IFLEAVE) + count(VM_OP_LEAVE), 0, "is not left");
+        done_with();
+    }
 
     for (uint32_t i = 0; i < 4; i++) {
         start();
@@ -227,12 +250,13 @@ static void test_while(void)
         if (i == 1) more = assign("go", bool_(1));
         if (i == 2) condition = and_(var("go"), ne(var("k"), gid(0)));
         if (i == 3) condition = lt(load("r", gid(0)), u32(5));
-        struct ir_node *repeat = while_loop(condition, more);
+        repeat = while_loop(condition, more);
         if (i == 0) repeat->body.first->otherwise = list(assign("v", u32(5)));
         lower(program(let("v", load("a", gid(0))), let("go", bool_(1)), repeat,
                       store("o", gid(0), var("v"))),
               near[i]);
         has(VM_OP_IFLEAVE, 0, near[i]);
+        has(VM_OP_LEAVE, 0, near[i]);
         has(VM_OP_IF, 1, near[i]);
         done_with();
     }

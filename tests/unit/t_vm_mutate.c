@@ -89,6 +89,7 @@ static struct vm_header *branches(void)
     vmb_control(&b, VM_OP_BARRIER);
     vmb_loop(&b, S(1), S(0), ten);
     vmb_op(&b, VM_OP_MOV, R(3), R(2), 0, 0, 0);
+    vmb_leave(&b, S(0));
     vmb_op(&b, VM_OP_FADD, R(2), R(3), R(3), 0, 0);
     vmb_control(&b, VM_OP_STEP);
     vmb_next(&b);

@@ -184,7 +184,36 @@ RULE_BY_NESTED(TARGET, {3, IMM, 7}, {3, IMM, 6}, {3, IMM, 0}, {5, IMM, 8}, {5, I
 RULE_BY_NESTED(COUNTER, {15, A, 0x8001}, {15, D, 0x8002}, {18, A, 0x8000}, {18, D, 1}, {16, D, 0},
                {11, B, 0x8003})
 RULE_BY_NESTED(COST, {3, C, 3}, {3, C, 5}, {7, C, 0}, {21, C, 2}, {15, C, 0xFFFF})
-RULE_BY_NESTED(LEAVE, {12, IMM, 15}, {12, IMM, 21})
+
+/* A loop that is left, by a jz inside where so asked; the leave is instruction 2 or 3. */
+static struct vm_header *leaving(int inside)
+{
+    struct vmb b = vmb_begin(64, 1, 1);
+    uint16_t zero = vmb_u(&b, 0);
+    vmb_op(&b, VM_OP_GROUPID, S(0), 0, 0, 0, 0);
+    vmb_loop(&b, S(1), zero, S(0));
+    if (inside) vmb_jz(&b, S(0));
+    vmb_leave(&b, S(0));
+    if (inside) vmb_jend(&b);
+    vmb_control(&b, VM_OP_BARRIER);
+    vmb_next(&b);
+    vmb_control(&b, VM_OP_STEP);
+    return vmb_end(&b);
+}
+
+static struct vm_header *rule_LEAVE(uint32_t variant)
+{
+    static const struct change list[] = {{12, IMM, 15}, {12, IMM, 21}};
+    if (variant > 7) return NULL;
+    if (variant < 3) return nested_with(list, 2, variant);
+    struct vm_header *block = leaving(variant == 7);
+    if (variant < 6) vmb_at(block, 2)->imm += variant == 3 ? 1u : variant == 4 ? 0u - 1u : 0u - 3u;
+    if (variant == 6) { /* behind the loop */
+        *vmb_at(block, 5) = *vmb_at(block, 2);
+        vmb_at(block, 5)->imm = 6;
+    }
+    return block;
+}
 
 /* Instructions that close nothing, or what is not theirs; things left open. */
 static struct vm_header *rule_NESTING(uint32_t variant)
