@@ -33,7 +33,7 @@
     }
 
 /* Bytes: each lane counts the bytes of VM_BYTES_WORDS words in a table of its own. */
-#define VM_BYTES_LANES 64u
+#define VM_BYTES_LANES 128u
 #define VM_BYTES_BINS  256u
 #define VM_BYTES_WORDS 256u
 #define VM_BYTES_GROUP (VM_BYTES_LANES * VM_BYTES_WORDS * 4u) /* bytes that a workgroup counts */

@@ -141,6 +141,9 @@ static inline void vm_walk_memory(struct vm_walk *w, const struct vm_insn *insn)
         vm_walk_touch(w, insn->imm, VM_BUFFER_READ, widths[op - VM_OP_LD8]);
     } else if (op >= VM_OP_ST8 && op <= VM_OP_ST128) {
         vm_walk_touch(w, insn->imm, VM_BUFFER_WRITTEN, widths[op - VM_OP_ST8]);
+    } else if (op == VM_OP_ADDTO) {
+        vm_walk_touch(w, insn->imm, VM_BUFFER_READ, 4);
+        vm_walk_touch(w, insn->imm, VM_BUFFER_WRITTEN, 4);
     } else if (op >= VM_OP_ATADD && op <= VM_OP_ATCAS) {
         vm_walk_touch(w, insn->imm, VM_BUFFER_ATOMIC | VM_BUFFER_WRITTEN, 4);
     } else {

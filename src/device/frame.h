@@ -45,6 +45,8 @@ struct dev_frame {
     const struct dev_runtime *rt; /* with the entry: whether the slot was told to end */
     const struct dev_inflight *entry;
     uint64_t number; /* of the workgroup in its grid, x fastest */
+    uint64_t rest;   /* workgroups [rest, rest_end) were handed out with this one */
+    uint64_t rest_end;
     uint64_t steps;  /* paid by this workgroup */
     uint64_t limit;  /* at a back edge with as many steps its turn is over */
     uint32_t serial; /* of the program that it is prepared for; 0: none */

@@ -168,8 +168,8 @@ DEV_FN void dev_run_settle(struct dev_runtime *rt, struct dev_run *run, const st
     run->steps = dev_add_saturating(run->steps, turn->steps);
     run->out_of_bounds = dev_add_saturating(run->out_of_bounds, turn->out_of_bounds);
     if (turn->fault != 0 && (run->fault == 0 || turn->fault_group < run->fault_group)) {
-        run->fault = turn->fault;
-        run->fault_group = turn->fault_group;
+        dev_store64_relaxed(&run->fault_group, turn->fault_group);
+        dev_store_relaxed(&run->fault, turn->fault);
         run->fault_pc = turn->fault_pc;
         run->fault_detail = turn->fault_detail;
         run->fault_lane = turn->fault_lane;
@@ -285,7 +285,71 @@ DEV_FN void dev_workgroup_run(struct dev_runtime *rt, const struct dev_inflight 
 #define DEV_BEGIN_STEPS 8u
 #define DEV_BEGIN_BYTES 64u /* a step */
 
-/* Starts workgroups until the turn is over or none is left. */
+/* Most workgroups that are handed out at once. */
+#define DEV_HAND_OUT 16u
+
+/*
+ * How many workgroups to take: each taking waits for all stores before it, so small ones are taken
+ * several at a time, as many as are likely to be done in a quarter of the turn, and never so many
+ * that other workers have none. `seen` were begun in this turn.
+ */
+DEV_FN uint64_t dev_hand_out(const struct dev_runtime *rt, const struct dev_run *run,
+                             const struct dev_turn *turn, uint64_t seen)
+{
+    uint64_t left = run->total - dev_load64_relaxed(&run->next);
+    uint64_t share = left / (4u * rt->workers) + 1;
+    uint64_t each = seen != 0 ? turn->spent / seen + 1 : rt->step_budget;
+    uint64_t fit = rt->step_budget / (4 * each) + 1;
+    uint64_t most = fit < DEV_HAND_OUT ? fit : DEV_HAND_OUT;
+    return share < most ? share : most;
+}
+
+/* The next workgroup for a frame, or the size of the grid: there is none. One that was handed out
+ * with others is not begun after a fault of a lower one. */
+DEV_FN uint64_t dev_next_group(const struct dev_runtime *rt, struct dev_run *run,
+                               struct dev_frame *frame, const struct dev_turn *turn, uint64_t seen)
+{
+    if (frame->rest < frame->rest_end) {
+        uint64_t number = frame->rest++;
+        if (dev_load_relaxed(&run->fault) == 0) return number;
+        if (number < dev_load64_relaxed(&run->fault_group)) return number;
+        frame->rest = frame->rest_end;
+        return run->total;
+    }
+    if (turn->spent >= rt->step_budget || dev_load64_relaxed(&run->next) >= run->total)
+        return run->total;
+    uint64_t count = dev_hand_out(rt, run, turn, seen);
+    uint64_t number = dev_add64_both(&run->next, count);
+    if (number >= run->total) return run->total;
+    frame->rest = number + 1;
+    frame->rest_end = number + count < run->total ? number + count : run->total;
+    return number;
+}
+
+/* Begins workgroups in the worker's frame until the turn is over or none is left. */
+DEV_FN void dev_run_groups(struct dev_runtime *rt, const struct dev_inflight *entry,
+                           struct dev_turn *turn)
+{
+    struct dev_run *run = &rt->runs[entry->run];
+    struct dev_frame *frame = dev_frame_at(rt, rt->worker_frame[turn->worker]);
+    uint64_t share = dev_share_after(rt), seen = 0;
+    uint64_t beginning = DEV_BEGIN_STEPS + frame->program->shared_bytes / DEV_BEGIN_BYTES;
+    while (turn->fault == 0 && turn->aside == DEV_NONE) {
+        uint64_t number = dev_next_group(rt, run, frame, turn, seen);
+        if (number >= run->total) return;
+        dev_frame_begin(frame, number, entry->slot + VYRE_SLOT_ARG0);
+        seen++;
+        turn->spent += beginning;
+        if (turn->spent >= share) dev_turn_share(rt, turn);
+        uint32_t stop = dev_entry_cancelled(rt, entry);
+        if (stop != 0)
+            dev_turn_fault(turn, frame, stop);
+        else
+            dev_workgroup_run(rt, entry, turn);
+    }
+}
+
+/* Makes the worker's frame ready for a run, and begins workgroups in it. */
 DEV_FN void dev_run_fresh(struct dev_runtime *rt, const struct dev_inflight *entry,
                           struct dev_turn *turn)
 {
@@ -299,21 +363,8 @@ DEV_FN void dev_run_fresh(struct dev_runtime *rt, const struct dev_inflight *ent
     frame->entry = entry;
     frame->log = &rt->logs[entry->slot[VYRE_SLOT_TENANT]];
     frame->log_place = entry->place * VYRE_SLOT_WORDS;
-    uint64_t share = dev_share_after(rt);
-    uint64_t beginning = DEV_BEGIN_STEPS + frame->program->shared_bytes / DEV_BEGIN_BYTES;
-    while (turn->fault == 0 && turn->aside == DEV_NONE && turn->spent < rt->step_budget) {
-        if (dev_load64_relaxed(&run->next) >= run->total) return;
-        uint64_t number = dev_add64_both(&run->next, 1);
-        if (number >= run->total) return;
-        dev_frame_begin(frame, number, entry->slot + VYRE_SLOT_ARG0);
-        turn->spent += beginning;
-        if (turn->spent >= share) dev_turn_share(rt, turn);
-        uint32_t stop = dev_entry_cancelled(rt, entry);
-        if (stop != 0)
-            dev_turn_fault(turn, frame, stop);
-        else
-            dev_workgroup_run(rt, entry, turn);
-    }
+    frame->rest = frame->rest_end = 0;
+    dev_run_groups(rt, entry, turn);
 }
 
 /* What the completion of a run says. (the last worker) */
@@ -361,10 +412,13 @@ DEV_FN int dev_run_turn(struct dev_runtime *rt, uint32_t entry_index, uint32_t w
     if (frame != DEV_NONE) {
         dev_frame_swap(rt, worker, frame);
         dev_workgroup_run(rt, entry, &turn);
+        /* Unless it was put aside again: the frame has workgroups of its own to begin. */
+        if (turn.aside == DEV_NONE) dev_run_groups(rt, entry, &turn);
     } else if (turn.fault == 0) {
         dev_run_fresh(rt, entry, &turn);
     }
     dev_float_leave(state);
+    dev_stream_done(); /* before anybody hears of it */
     return dev_run_leave(rt, entry_index, &turn);
 }
 

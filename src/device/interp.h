@@ -291,6 +291,9 @@ case VM_OP_##name:                                                              
         case VM_OP_ST128:
             fault = dev_store(frame, in, 16, 0);
             break;
+        case VM_OP_ADDTO:
+            fault = dev_add_to(frame, in);
+            break;
         case VM_OP_ATADD:
         case VM_OP_ATOR:
         case VM_OP_ATAND:

@@ -199,7 +199,7 @@ DEV_FN int dev_load_by_reference(const struct dev_frame *frame, const struct vm_
 DEV_INLINE uint32_t dev_load(struct dev_frame *frame, const struct vm_insn *in, uint32_t bytes)
 {
     const struct dev_view *view = &frame->views[in->imm];
-    struct dev_operand index = dev_operand(frame, in->a);
+    struct dev_operand index = dev_operand_index(frame, in->a);
     uint32_t first = 0, fault = 0;
     if (index.scalar) {
         if (index.word[0] >= view->length) fault = dev_out_of_bounds(frame, index, view->length);
@@ -236,12 +236,27 @@ DEV_INLINE uint32_t dev_load_float(struct dev_frame *frame, const struct vm_insn
     return fault;
 }
 
+/* Buffers of at least this size are not expected to be found in a cache again. */
+#define DEV_STREAM_BYTES (16u << 20)
+
+/* Stores a word for every lane, side by side, past the caches; 0: not done. */
+DEV_INLINE int dev_stream_row(struct dev_frame *frame, void *to, const uint32_t *from, int is_float)
+{
+    uint32_t lanes = frame->program->lanes;
+    if (!is_float) return dev_stream(to, from, lanes);
+    if (((uintptr_t)to & 63u) != 0 || lanes % 16 != 0) return 0;
+    uint32_t *bits = frame->scratch;
+    DEV_LANES(i, lanes)
+    bits[i] = vm_canon(from[i]);
+    return dev_stream(to, bits, lanes);
+}
+
 /* A store; `is_float` ones leave canonical bits. Both are constants where this is inlined. */
 DEV_INLINE uint32_t dev_store(struct dev_frame *frame, const struct vm_insn *in, uint32_t bytes,
                               int is_float)
 {
     const struct dev_view *view = &frame->views[in->imm];
-    struct dev_operand index = dev_operand(frame, in->a);
+    struct dev_operand index = dev_operand_index(frame, in->a);
     struct dev_operand value =
         bytes > 4 ? dev_operand_wide(frame, in->b, bytes / 4) : dev_operand(frame, in->b);
     size_t stride = value.scalar ? 1 : frame->program->stride;
@@ -249,6 +264,9 @@ DEV_INLINE uint32_t dev_store(struct dev_frame *frame, const struct vm_insn *in,
     uint32_t length = view->length, first = 0, lost = 0, lanes = frame->program->lanes;
     if (dev_frame_full(frame) && !value.scalar && dev_side_by_side(frame, in->a, view, &first)) {
         unsigned char *to = view->element + (size_t)first * bytes;
+        if (bytes == 4 && view->bytes >= DEV_STREAM_BYTES &&
+            dev_stream_row(frame, to, value.word, is_float))
+            return 0;
         DEV_LANES(i, lanes)
         {
             if (bytes == 4) {
@@ -284,6 +302,42 @@ DEV_INLINE uint32_t dev_store(struct dev_frame *frame, const struct vm_insn *in,
     return lost ? dev_out_of_bounds(frame, index, length) : 0;
 }
 
+/* A word of a buffer, more by what each lane has. Without races it is a load, an add and a store:
+ * an access out of bounds counts as two. */
+DEV_NO_INLINE uint32_t dev_add_to(struct dev_frame *frame, const struct vm_insn *in)
+{
+    const struct dev_view *view = &frame->views[in->imm];
+    struct dev_operand index = dev_operand_index(frame, in->a);
+    struct dev_operand value = dev_operand(frame, in->b);
+    const uint32_t *mask = dev_frame_mask(frame, frame->level);
+    const uint32_t *at = index.word, *more = value.word;
+    uint32_t lanes = frame->program->lanes, length = view->length, lost = 0, word;
+    if (dev_frame_full(frame) && !index.scalar && dev_all_inside(frame, index, length)) {
+        unsigned char *base = view->element;
+        uint32_t same = more[0];
+        for (uint32_t i = 0; i < lanes; i++) {
+            memcpy(&word, base + (size_t)at[i] * 4, 4);
+            word += value.scalar ? same : more[i];
+            memcpy(base + (size_t)at[i] * 4, &word, 4);
+        }
+        return 0;
+    }
+    for (uint32_t i = 0; i < lanes; i++) {
+        uint32_t k = at[index.scalar ? 0 : i];
+        if (mask[i] == 0) continue;
+        if (k >= length) {
+            lost = 1;
+            continue;
+        }
+        memcpy(&word, view->element + (size_t)k * 4, 4);
+        word += more[value.scalar ? 0 : i];
+        memcpy(view->element + (size_t)k * 4, &word, 4);
+    }
+    if (!lost) return 0;
+    uint32_t fault = dev_out_of_bounds(frame, index, length);
+    return fault ? fault : dev_out_of_bounds(frame, index, length);
+}
+
 DEV_FN uint32_t dev_atomic_one(uint32_t op, uint32_t *word, uint32_t b, uint32_t c)
 {
     switch (op) {
@@ -310,7 +364,7 @@ DEV_FN uint32_t dev_atomic_one(uint32_t op, uint32_t *word, uint32_t b, uint32_t
 DEV_NO_INLINE uint32_t dev_atomic(struct dev_frame *frame, const struct vm_insn *in)
 {
     const struct dev_view *view = &frame->views[in->imm];
-    struct dev_operand index = dev_operand(frame, in->a);
+    struct dev_operand index = dev_operand_index(frame, in->a);
     struct dev_operand b = dev_operand(frame, in->b);
     struct dev_operand c = dev_operand(frame, in->op == VM_OP_ATCAS ? in->c : in->b);
     const uint32_t *mask = dev_frame_mask(frame, frame->level);

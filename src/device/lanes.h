@@ -160,6 +160,15 @@ DEV_FN struct dev_operand dev_operand_wide(struct dev_frame *frame, uint32_t num
     return operand;
 }
 
+/* An operand that memory is accessed by. It is checked and then used, so it must not be memory that
+ * somebody else can change in between. */
+DEV_FN struct dev_operand dev_operand_index(struct dev_frame *frame, uint32_t number)
+{
+    if (!(number & VM_SCALAR) && dev_vector(frame, number) != dev_vector_place(frame, number))
+        dev_vector_own(frame, number);
+    return dev_operand(frame, number);
+}
+
 /* Where an instruction leaves its vector result until dev_result_done: the register itself, or
  * scratch where only some lanes may take it. */
 DEV_FN uint32_t *dev_result(struct dev_frame *frame, const struct vm_insn *in)

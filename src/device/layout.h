@@ -142,7 +142,8 @@ struct dev_bindings {
     struct dev_bound bound[]; /* count of them */
 };
 
-/* A slot that runs a program, while it is in flight. (sched) */
+/* A slot that runs a program, while it is in flight. (sched), but `next`, which workers move
+ * without it; fault and fault_group are read without it for a hint. */
 struct dev_run {
     uint64_t total; /* workgroups of its grid */
     uint64_t next;  /* the next one to start */

@@ -200,6 +200,17 @@ DEV_FN void dev_fence_full(void)
     asm volatile("fence.sc.sys;" : : : "memory");
 }
 
+/* A GPU's caches do not read what is written whole. */
+DEV_FN int dev_stream(void *to, const uint32_t *from, uint32_t count)
+{
+    (void)to, (void)from, (void)count;
+    return 0;
+}
+
+DEV_FN void dev_stream_done(void)
+{
+}
+
 /* Programs on a GPU have their rounding in each instruction. */
 DEV_FN uint32_t dev_float_enter(void)
 {
@@ -452,6 +463,34 @@ DEV_FN void dev_float_leave(uint32_t before)
     __builtin_ia32_ldmxcsr(before);
 #    else
     (void)before;
+#    endif
+}
+
+/*
+ * Stores `count` words past the caches, for buffers that are larger than those: a line that is
+ * written whole need not be read first. 0: not done (the place is not aligned, or the processor has
+ * no such stores). What was stored so is ordered by dev_stream_done only.
+ */
+DEV_FN int dev_stream(void *to, const uint32_t *from, uint32_t count)
+{
+#    if defined(__AVX2__)
+    typedef long long four __attribute__((vector_size(32), aligned(4), may_alias));
+    typedef long long aligned_four __attribute__((vector_size(32), may_alias));
+    if (((uintptr_t)to & 63u) != 0 || count % 16 != 0) return 0;
+    for (uint32_t i = 0; i < count; i += 8)
+        __builtin_ia32_movntdq256((aligned_four *)(void *)((unsigned char *)to + 4 * (size_t)i),
+                                  *(const four *)(const void *)(from + i));
+    return 1;
+#    else
+    (void)to, (void)from, (void)count;
+    return 0;
+#    endif
+}
+
+DEV_FN void dev_stream_done(void)
+{
+#    if defined(__x86_64__)
+    __builtin_ia32_sfence();
 #    endif
 }
 

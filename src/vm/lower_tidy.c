@@ -139,6 +139,41 @@ static void fuse(struct lowering *low, uint32_t at, uint32_t stretch)
     }
 }
 
+/* Whether an instruction changes memory, or may. */
+static int writes_memory(uint32_t op)
+{
+    return (op >= VM_OP_ST8 && op <= VM_OP_ATCAS) || op == VM_OP_COPY || op == VM_OP_COPYTO;
+}
+
+/* A store of what was just loaded from the same place, plus something: x[i] += y. */
+static void fuse_addition(struct lowering *low, uint32_t at, uint32_t stretch)
+{
+    struct low_insn *store = &low->code.at[at];
+    struct low_insn *sum = maker(low, store->b, at, stretch);
+    if (sum == NULL || sum->op != VM_OP_ADD || sum->a == sum->b) return;
+    uint32_t sum_at = (uint32_t)(sum - low->code.at);
+    for (uint32_t side = 0; side < 2; side++) {
+        struct low_insn *load = maker(low, side ? sum->b : sum->a, sum_at, stretch);
+        if (load == NULL || load->op != VM_OP_LD32 || load->imm != store->imm ||
+            load->a != store->a)
+            continue;
+        for (uint32_t i = (uint32_t)(load - low->code.at) + 1; i < at; i++) {
+            uint32_t written = low->code.at[i].d >> 2;
+            if (writes_memory(low->code.at[i].op)) return;
+            if (written != 0 && written == store->a >> 2) return;
+        }
+        low_word loaded = load->d, summed = sum->d;
+        store->op = VM_OP_ADDTO;
+        store->b = side ? sum->a : sum->b;
+        low->regs[store->a >> 2].uses--; /* once now, twice before */
+        low->regs[loaded >> 2].uses = low->regs[loaded >> 2].defs = 0;
+        low->regs[summed >> 2].uses = low->regs[summed >> 2].defs = 0;
+        *load = (struct low_insn){.source = load->source};
+        *sum = (struct low_insn){.source = sum->source};
+        return;
+    }
+}
+
 /* Returns how many steps of polynomials there may be. */
 static uint32_t fuse_all(struct lowering *low)
 {
@@ -146,6 +181,7 @@ static uint32_t fuse_all(struct lowering *low)
     for (uint32_t i = 0; i < low->code.count; i++) {
         uint32_t op = low->code.at[i].op;
         if (vm_is_control(op)) stretch = i + 1;
+        if (op == VM_OP_ST32) fuse_addition(low, i, stretch);
         if (op == VM_OP_FADD || op == VM_OP_ADD || op == VM_OP_XOR) fuse(low, i, stretch);
         steps += low->code.at[i].op == VM_OP_FMULADD;
     }

@@ -23,6 +23,8 @@ uint32_t vyre_vm_derive(const struct vm_header *program, uint32_t *buffers)
             add(program, buffers, imm, VM_BUFFER_READ);
         } else if (op >= VM_OP_ST8 && op <= VM_OP_ST128) {
             add(program, buffers, imm, VM_BUFFER_WRITTEN);
+        } else if (op == VM_OP_ADDTO) {
+            add(program, buffers, imm, VM_BUFFER_READ | VM_BUFFER_WRITTEN);
         } else if (op >= VM_OP_ATADD && op <= VM_OP_ATCAS) {
             add(program, buffers, imm, VM_BUFFER_WRITTEN | VM_BUFFER_ATOMIC);
             flags |= VM_PROGRAM_ATOMIC;

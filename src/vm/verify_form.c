@@ -19,6 +19,7 @@ static uint32_t access_bytes(uint32_t op)
     case VM_OP_LDF32:
     case VM_OP_ST32:
     case VM_OP_STF32:
+    case VM_OP_ADDTO:
         return 4;
     case VM_OP_LD64:
     case VM_OP_ST64:
@@ -57,6 +58,7 @@ static vyre_status check_access(struct vm_check *check, uint32_t pc)
     uint32_t need = 0; /* BUFLEN */
     if (op >= VM_OP_LD8 && op <= VM_OP_LD128) need = VM_BUFFER_READ;
     if (op >= VM_OP_ST8 && op <= VM_OP_ST128) need = VM_BUFFER_WRITTEN;
+    if (op == VM_OP_ADDTO) need = VM_BUFFER_READ | VM_BUFFER_WRITTEN;
     if (op >= VM_OP_ATADD && op <= VM_OP_ATCAS) need = VM_BUFFER_WRITTEN | VM_BUFFER_ATOMIC;
     status = check_buffer(check, pc, insn->imm, need);
     if (status) return status;
