@@ -256,6 +256,9 @@ DEV_FN void dev_wake(uint32_t *word, uint32_t count)
 
 #    include <assert.h>
 #    include <sched.h>
+#    if defined(__AVX2__)
+#        include <immintrin.h>
+#    endif
 
 #    include "base/clock.h"
 #    include "base/futex.h"
@@ -474,12 +477,10 @@ DEV_FN void dev_float_leave(uint32_t before)
 DEV_FN int dev_stream(void *to, const uint32_t *from, uint32_t count)
 {
 #    if defined(__AVX2__)
-    typedef long long four __attribute__((vector_size(32), aligned(4), may_alias));
-    typedef long long aligned_four __attribute__((vector_size(32), may_alias));
     if (((uintptr_t)to & 63u) != 0 || count % 16 != 0) return 0;
     for (uint32_t i = 0; i < count; i += 8)
-        __builtin_ia32_movntdq256((aligned_four *)(void *)((unsigned char *)to + 4 * (size_t)i),
-                                  *(const four *)(const void *)(from + i));
+        _mm256_stream_si256((__m256i *)(void *)((unsigned char *)to + 4 * (size_t)i),
+                            _mm256_loadu_si256((const __m256i *)(const void *)(from + i)));
     return 1;
 #    else
     (void)to, (void)from, (void)count;
