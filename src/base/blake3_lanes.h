@@ -96,14 +96,17 @@ LANES_TARGET UNCHECKED static void LANES_NAME(const struct wide_job *job, const 
                                               uint64_t counter, uint8_t *out)
 {
     size_t stride = job->blocks * BLOCK;
-    vec cv[8], tail[4] = {{0}, {0}, {0}, {0}};
+    uint32_t low[LANES], high[LANES];
+    vec cv[8], tail[4];
     for (size_t i = 0; i < 8; i++)
         cv[i] = (vec){0} + start[i];
     for (size_t lane = 0; lane < LANES; lane++) {
         uint64_t number = job->counting ? counter + lane : 0;
-        tail[0][lane] = (uint32_t)number;
-        tail[1][lane] = (uint32_t)(number >> 32);
+        low[lane] = (uint32_t)number;
+        high[lane] = (uint32_t)(number >> 32);
     }
+    memcpy(&tail[0], low, sizeof low);
+    memcpy(&tail[1], high, sizeof high);
     tail[2] = (vec){0} + BLOCK;
     for (size_t block = 0; block < job->blocks; block++) {
         uint32_t flags = job->flags;
