@@ -6,7 +6,7 @@
 #   make demo      builds, then shows work flowing through the CPU backend
 #   make test      builds, then runs the tests
 #   make check     make test and everything else that must hold (see scripts/check)
-#   make bench     an optimised build, then `vyre bench dispatch`
+#   make bench     an optimised build, then `vyre bench dispatch` and `vyre bench vm`
 #   make install   an optimised build, installed under PREFIX (default /usr/local)
 #   make docs      writes anew what is made from tables: three pages of docs/, vyre(1), bash completion
 #   make format    lays the sources out
@@ -35,6 +35,7 @@ check:
 bench: build/release/build.ninja
 	@cmake --build build/release --target vyre_cli
 	@build/release/bin/vyre bench dispatch
+	@build/release/bin/vyre bench vm
 
 install: build/release/build.ninja
 	@cmake --build build/release --target vyre vyre_static vyre_cli

@@ -143,7 +143,7 @@ enum vyre_kernel_fact {
     VYRE_FACT_SUBGROUP = 16 /**< has subgroup operations */
 };
 
-/** What a kernel needs. Set size, then call vyre_kernel_query. */
+/** What a kernel needs. Start from VYRE_KERNEL_INFO_INIT. */
 typedef struct vyre_kernel_info {
     uint32_t size;         /**< sizeof(vyre_kernel_info) */
     uint32_t facts;        /**< enum vyre_kernel_fact */
@@ -156,6 +156,14 @@ typedef struct vyre_kernel_info {
     uint64_t frame_bytes;    /**< what a running workgroup needs in all */
     uint8_t fingerprint[32]; /**< BLAKE3 of the program's bytes */
 } vyre_kernel_info;
+
+#define VYRE_KERNEL_INFO_INIT                                                                      \
+    {                                                                                              \
+        (uint32_t)sizeof(vyre_kernel_info), 0u, {0}, 0u, 0u, 0u, 0u, 0u, 0u,                       \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
 
 /** Statuses: E_NULL, E_SIZE. */
 VYRE_API vyre_status vyre_kernel_query(const vyre_kernel *kernel, vyre_kernel_info *info,
@@ -170,7 +178,7 @@ enum vyre_kernel_buffer_flag {
     VYRE_KERNEL_BUFFER_SCALAR = 32     /**< a scalar parameter: comes with the slot, or is bound */
 };
 
-/** One buffer of a kernel. Set size, then call vyre_kernel_buffer. */
+/** One buffer of a kernel. Start from VYRE_KERNEL_BUFFER_INFO_INIT. */
 typedef struct vyre_kernel_buffer_info {
     uint32_t size;    /**< sizeof(vyre_kernel_buffer_info) */
     uint32_t flags;   /**< enum vyre_kernel_buffer_flag */
@@ -186,13 +194,21 @@ typedef struct vyre_kernel_buffer_info {
     uint64_t range_end;
 } vyre_kernel_buffer_info;
 
+#define VYRE_KERNEL_BUFFER_INFO_INIT                                                               \
+    {                                                                                              \
+        (uint32_t)sizeof(vyre_kernel_buffer_info), 0u, 0, 0, 0u, 0u, 0u, 0u, 0u, 0u, 0u            \
+    }
+
 /** Buffer `index`, in order of declaration. Statuses: E_NULL, E_SIZE, E_RANGE. */
 VYRE_API vyre_status vyre_kernel_buffer(const vyre_kernel *kernel, uint32_t index,
                                         vyre_kernel_buffer_info *info, vyre_error *err);
 
 /**
  * The workgroups that VIR0's own rule runs for buffers of these sizes: bytes[i] for buffer i, 0 for
- * workgroup memory and scalar parameters. Statuses: E_NULL, E_RANGE.
+ * workgroup memory and scalar parameters. One invocation for each element of the largest result
+ * (where there is none, or the program has workgroup memory or atomics, of the largest buffer at
+ * all), in workgroups along the axes that have more than one lane. A program that wants another
+ * grid is given it in vyre_run. Statuses: E_NULL, E_RANGE.
  */
 VYRE_API vyre_status vyre_kernel_grid(const vyre_kernel *kernel, const uint64_t *bytes,
                                       size_t count, uint32_t grid[3], vyre_error *err);

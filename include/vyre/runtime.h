@@ -85,7 +85,8 @@ typedef struct vyre_options {
     const vyre_allocator *allocator; /**< NULL: malloc and memfd; copied */
     vyre_log_fn log;                 /**< NULL: no log */
     void *log_ctx;
-    uint32_t run_slots;     /**< programs in flight, 1..65536, default 256 */
+    uint32_t run_slots;     /**< programs in flight, the last ones kept for other queues, 1..65536,
+                               default 256 */
     uint32_t continuations; /**< workgroups that can be put aside for others to have their turn,
                                0..4096, default 64 */
     uint32_t step_budget;   /**< steps of a workgroup before it is put aside, 1..0x7FFFFFFF, default

@@ -35,7 +35,7 @@ static vyre_status check_envelope(const uint8_t *bytes, size_t length, vyre_erro
 {
     if (length > IR_MAX_BYTES)
         return vyre_fail_with(err, VYRE_E_IR_SIZE, "split the program",
-                              "%zu bytes, a program has at most %u", length, IR_MAX_BYTES);
+                              "more than %u bytes, the most that a program has", IR_MAX_BYTES);
     vyre_status status = check_magic(bytes, length, err);
     if (status != VYRE_OK) return status;
     if (length < 6) return too_short(length, err);

@@ -21,13 +21,15 @@ static vyre_status check_scalars(const vyre_run *run, vyre_error *err)
         return vyre_fail(err, VYRE_E_NULL, "scalars is null");
     if (!dev_scalars_fit(header, open, run->scalar_count)) {
         vyre_fail(err, VYRE_E_RANGE,
-                  "%u scalars for a program that has %u, %u of them not bound; a slot takes %u",
+                  "scalar_count is %u; the program has %u scalar parameters, %u of them not bound, "
+                  "and a slot takes %u",
                   run->scalar_count, header->scalar_params, open, VYRE_RUN_MAX_SCALARS);
         if (header->scalar_params > VYRE_RUN_MAX_SCALARS)
             vyre_fail_fix(err, "bind all scalar parameters to buffers and give 0 scalars");
         else
-            vyre_fail_fix(err, "give %u scalars%s", header->scalar_params,
-                          open == 0 ? ", or 0" : "");
+            vyre_fail_fix(err, "set scalar_count to %u%s", header->scalar_params,
+                          open == 0 && header->scalar_params != 0 ? ", or to 0: all are bound"
+                                                                  : "");
         return VYRE_E_RANGE;
     }
     if (run->scalar_count > VYRE_RUN_SLOT_SCALARS && !run->queue)
