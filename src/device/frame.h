@@ -59,8 +59,7 @@ struct dev_frame {
     uint32_t fault_pc;
     uint32_t fault_detail;
     uint32_t fault_lane;
-    uint32_t next; /* in a list of frames */
-    uint32_t stop; /* the run that it belongs to has ended: not to be resumed */
+    uint32_t next;                      /* in a list of frames */
     uint32_t active[VM_MAX_LEVELS + 1]; /* lanes in each mask */
     uint32_t zero[4];                   /* where views without memory point */
 };

@@ -40,7 +40,7 @@ struct dev_math_arc {
 DEV_FN struct dev_math_arc dev_math_arc_parts(uint32_t magnitude)
 {
     struct dev_math_arc parts;
-    double x = (double)dev_math_f32(magnitude);
+    double x = (double)vm_float(magnitude);
     double z = 0.5 - 0.5 * x;
     parts.fold = dev_math_mask(magnitude > DEV_MATH_HALF);
     double t = dev_math_select_f64(parts.fold, dev_math_root(z), x);
@@ -91,7 +91,7 @@ DEV_FN uint32_t dev_math_atan(uint32_t bits)
     uint32_t magnitude = dev_math_magnitude(bits);
     uint32_t middle = dev_math_mask(magnitude > DEV_MATH_TAN_1_8);
     uint32_t high = dev_math_mask(magnitude > DEV_MATH_TAN_3_8);
-    double x = (double)dev_math_f32(magnitude);
+    double x = (double)vm_float(magnitude);
     double above = dev_math_select_f64(middle, x - 1.0, x);
     double below = dev_math_select_f64(middle, x + 1.0, 1.0);
     double base = dev_math_select_f64(middle, DEV_MATH_QUARTER_PI, 0.0);

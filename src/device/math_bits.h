@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "device/platform.h"
+#include "vm/arith.h"
 
 /* The x87 rounds some operations twice; there is no way to the same bits from there. */
 #if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0
@@ -32,20 +33,6 @@
 
 /* Added to a double below 2^51, leaves the nearest integer in the low bits. */
 #define DEV_MATH_ROUND 0x1.8p52
-
-DEV_FN float dev_math_f32(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-DEV_FN uint32_t dev_math_f32_bits(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
 
 DEV_FN double dev_math_f64(uint64_t bits)
 {
@@ -96,7 +83,7 @@ DEV_FN uint32_t dev_math_magnitude(uint32_t bits)
  * and the latter negates. */
 DEV_FN uint32_t dev_math_result(double value, uint32_t sign)
 {
-    uint32_t bits = dev_math_f32_bits((float)value);
+    uint32_t bits = vm_bits((float)value);
     uint32_t normal = dev_math_mask((bits & ~DEV_MATH_SIGN) >= DEV_MATH_NORMAL);
     return (bits & (normal | DEV_MATH_SIGN)) ^ sign;
 }

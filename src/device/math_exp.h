@@ -55,7 +55,7 @@ DEV_FN uint32_t dev_math_exp_nan(uint32_t bits, uint32_t result)
 /* 2 to the power of `scale` times the argument. */
 DEV_FN uint32_t dev_math_exp_scaled(uint32_t bits, uint32_t end, double scale)
 {
-    float x = dev_math_f32(dev_math_exp_clamp(bits, end) | (bits & DEV_MATH_SIGN));
+    float x = vm_float(dev_math_exp_clamp(bits, end) | (bits & DEV_MATH_SIGN));
     struct dev_math_exp parts = dev_math_exp_parts((double)x * scale);
     double value = (parts.even + parts.odd) * dev_math_power_of_two(parts.power);
     return dev_math_exp_nan(bits, dev_math_result(value, 0));
@@ -79,7 +79,7 @@ struct dev_math_hyper {
 
 DEV_FN struct dev_math_hyper dev_math_hyper(uint32_t bits, uint32_t end)
 {
-    float x = dev_math_f32(dev_math_exp_clamp(bits, end));
+    float x = vm_float(dev_math_exp_clamp(bits, end));
     struct dev_math_exp parts = dev_math_exp_parts((double)x * DEV_MATH_LOG2_E);
     double up = dev_math_power_of_two(parts.power);
     double down = dev_math_power_of_two(-parts.power);

@@ -44,7 +44,7 @@ DEV_FN struct dev_math_log dev_math_log_parts(uint32_t magnitude)
     struct dev_math_log parts;
     uint32_t shifted = magnitude + (DEV_MATH_ONE - DEV_MATH_ROOT_HALF);
     parts.exponent = (double)((int32_t)(shifted >> 23) - 127);
-    double f = (double)dev_math_f32((shifted & 0x7FFFFFu) + DEV_MATH_ROOT_HALF) - 1.0;
+    double f = (double)vm_float((shifted & 0x7FFFFFu) + DEV_MATH_ROOT_HALF) - 1.0;
     parts.log = f * dev_math_log_ratio(f);
     return parts;
 }

@@ -60,7 +60,7 @@ DEV_FN uint32_t dev_math_trig_nan(uint32_t bits, uint32_t result)
 
 DEV_FN uint32_t dev_math_sin_near(uint32_t bits)
 {
-    double x = (double)dev_math_f32(dev_math_magnitude(bits));
+    double x = (double)vm_float(dev_math_magnitude(bits));
     double turns = x * DEV_MATH_1_OVER_PI + DEV_MATH_ROUND;
     uint32_t k = (uint32_t)dev_math_f64_bits(turns);
     double r = dev_math_reduce_near(x, 2.0 * (turns - DEV_MATH_ROUND));
@@ -70,7 +70,7 @@ DEV_FN uint32_t dev_math_sin_near(uint32_t bits)
 
 DEV_FN uint32_t dev_math_cos_near(uint32_t bits)
 {
-    double x = (double)dev_math_f32(dev_math_magnitude(bits));
+    double x = (double)vm_float(dev_math_magnitude(bits));
     double turns = (x * DEV_MATH_1_OVER_PI - 0.5) + DEV_MATH_ROUND;
     uint32_t k = (uint32_t)dev_math_f64_bits(turns);
     double r = dev_math_reduce_near(x, 2.0 * (turns - DEV_MATH_ROUND) + 1.0);
@@ -79,7 +79,7 @@ DEV_FN uint32_t dev_math_cos_near(uint32_t bits)
 
 DEV_FN uint32_t dev_math_tan_near(uint32_t bits)
 {
-    double x = (double)dev_math_f32(dev_math_magnitude(bits));
+    double x = (double)vm_float(dev_math_magnitude(bits));
     double turns = x * DEV_MATH_2_OVER_PI + DEV_MATH_ROUND;
     uint32_t n = (uint32_t)dev_math_f64_bits(turns);
     double r = dev_math_reduce_near(x, turns - DEV_MATH_ROUND);

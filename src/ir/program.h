@@ -292,8 +292,6 @@ void vyre_ir_path(const struct ir_program *program, uint32_t id, char *text, siz
 /* validate.c: section 6
  * ------------------------------------------------------------------------------------------ */
 
-#define IR_RULES_ALL 0xFFFFFFFFu
-
 enum ir_rule {
     IR_RULE_NONE = 0,
 #define IR_RULE(number, name, text, fix) IR_RULE_##name = number,

@@ -30,8 +30,6 @@
 #define VM_SUBGROUP      32u
 #define VM_STEP_LANES    32u     /* a step is one instruction for so many lanes */
 #define VM_SCALAR        0x8000u /* bit of a register number: a scalar register */
-#define VM_NO_REGISTER   0xFFFFu
-#define VM_NO_BUFFER     0xFFFFFFFFu
 
 enum vm_opcode {
     VM_OP_NONE = 0,

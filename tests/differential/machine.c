@@ -24,7 +24,7 @@ static vyre_status bind(struct machine *machine, const struct differential_case 
         if (status) return status;
         if (info.flags & VYRE_KERNEL_BUFFER_WORKGROUP) continue;
         if ((info.flags & VYRE_KERNEL_BUFFER_SCALAR) && !machine->scalars_bound &&
-            test->bytes[i] == 4) {
+            test->bytes[i] == 4 && loaded->scalar_count < VYRE_RUN_MAX_SCALARS) {
             memcpy(&loaded->scalars[loaded->scalar_count++], test->buffers[i], 4);
             continue;
         }
