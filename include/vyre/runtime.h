@@ -63,6 +63,46 @@ enum vyre_log_level { VYRE_LOG_ERROR = 0, VYRE_LOG_WARNING = 1, VYRE_LOG_INFO = 
 /** Receives one line without a newline. May be called from any thread that calls the library. */
 typedef void (*vyre_log_fn)(void *ctx, enum vyre_log_level level, const char *line);
 
+/** Where the device lives. */
+enum vyre_place {
+    VYRE_PLACE_AUTO = 0,    /**< CPU: in this process; CUDA: in a device host */
+    VYRE_PLACE_PROCESS = 1, /**< worker threads of this process; CPU only */
+    VYRE_PLACE_HOST = 2     /**< a process of its own, vyre-host, which this one starts and ends */
+};
+
+/** What to do about a device, or a slot, that makes no progress. */
+enum vyre_stall_policy {
+    VYRE_STALL_REPORT = 0, /**< say so, no more */
+    VYRE_STALL_CANCEL = 1, /**< also cancel the slots of the busy workers */
+    VYRE_STALL_RESTART = 2 /**< also end the device host and start another; a device host only */
+};
+
+/** A worker that is at a slot, as its line of the vitals page says. */
+typedef struct vyre_vital_worker {
+    uint32_t worker;
+    uint32_t queue; /**< its number; vyre_queue_number */
+    uint32_t tenant;
+    uint32_t opcode;
+    uint64_t ticket;
+    uint64_t busy_ns; /**< since when, counted back from now */
+} vyre_vital_worker;
+
+/** A device that is stalled: it had no heartbeat for stall_ns though there is work, or would not
+ * leave. */
+typedef struct vyre_stall {
+    uint32_t size;
+    uint32_t policy;  /**< enum vyre_stall_policy: what is being done about it */
+    uint64_t idle_ns; /**< since the last heartbeat */
+    uint64_t beats;   /**< heartbeats before that */
+    uint32_t workers;
+    uint32_t busy; /**< entries of `worker` */
+    const vyre_vital_worker *worker;
+    const char *text; /**< all of it in lines */
+} vyre_stall;
+
+/** Receives a report. Called from a thread of the library; the report lives as long as the call. */
+typedef void (*vyre_stall_fn)(void *ctx, const vyre_stall *stall);
+
 /** How to open a runtime. Start from VYRE_OPTIONS_INIT; VYRE_DEFAULT leaves a choice to the
  * library. */
 typedef struct vyre_options {
@@ -95,6 +135,20 @@ typedef struct vyre_options {
     uint64_t frame_bytes;   /**< what a workgroup may need while it runs, 64 KiB..64 MiB, rounded up
                                to   4096; default 1 MiB. Each worker and each continuation has as much
                                from   the first program on; what is never used costs only addresses */
+    uint32_t place;         /**< enum vyre_place; default AUTO */
+    uint32_t stall_policy;  /**< enum vyre_stall_policy; default REPORT */
+    uint64_t stall_ns; /**< a device without heartbeat for so long is stalled; 0: nobody looks;
+                          default 1 s in a device host, 0 in this process, where looking takes a
+                          thread */
+    uint64_t park_ns;  /**< CUDA: an idle kernel leaves the GPU after so long; 0: never; default 200
+                          ms */
+    uint64_t sleep_ns; /**< CUDA: how often a thread that waits without spinning looks at its
+                          completion ring; default 50 us, 1 us..1 s */
+    const char *device; /**< CUDA: which GPU, by index ("1") or UUID ("GPU-..."); NULL: the first */
+    const char *host;   /**< path of vyre-host; NULL: the variable VYRE_HOST, then where it was
+                           installed */
+    vyre_stall_fn stall; /**< NULL: a stall is only logged */
+    void *stall_ctx;
 } vyre_options;
 
 #define VYRE_OPTIONS_INIT                                                                          \
@@ -102,7 +156,8 @@ typedef struct vyre_options {
         (uint32_t)sizeof(vyre_options), VYRE_BACKEND_AUTO, VYRE_DEFAULT, VYRE_DEFAULT,             \
             VYRE_DEFAULT, VYRE_DEFAULT, VYRE_DEFAULT, VYRE_DEFAULT, VYRE_DEFAULT, VYRE_DEFAULT,    \
             VYRE_DEFAULT64, VYRE_DEFAULT64, 0, 0, 0, VYRE_DEFAULT, VYRE_DEFAULT, VYRE_DEFAULT, 0u, \
-            VYRE_DEFAULT64                                                                         \
+            VYRE_DEFAULT64, VYRE_PLACE_AUTO, VYRE_STALL_REPORT, VYRE_DEFAULT64, VYRE_DEFAULT64,    \
+            VYRE_DEFAULT64, 0, 0, 0, 0                                                             \
     }
 
 /**
@@ -163,11 +218,18 @@ typedef struct vyre_description {
     char choice[160];      /**< what was chosen and why, one line */
     uint32_t programs;     /**< that are loaded now */
     uint32_t frames_full;  /**< workgroups that went on past their turn because no frame was free */
+    uint32_t place;        /**< PROCESS or HOST */
+    uint32_t host_pid;     /**< process number of the device host, or 0 */
+    uint32_t restarts;     /**< of the device host since the runtime was opened */
+    uint32_t stalls;       /**< reported so far */
+    uint64_t lost;         /**< slots that restarts have ended as LOST */
+    uint64_t repeated;     /**< repeatable slots that restarts have run again */
 } vyre_description;
 
 #define VYRE_DESCRIPTION_INIT                                                                      \
     {                                                                                              \
-        (uint32_t)sizeof(vyre_description), 0u, 0u, 0u, 0u, 0u, 0u, 0u, {0}, 0u, 0u                \
+        (uint32_t)sizeof(vyre_description), 0u, 0u, 0u, 0u, 0u, 0u, 0u, {0}, 0u, 0u, 0u, 0u, 0u,   \
+            0u, 0u, 0u                                                                             \
     }
 
 /** Fills *description, and frees what slots have stopped using. Statuses: E_NULL, E_SIZE. */

@@ -42,10 +42,9 @@ DEV_FN uint32_t dev_entry_fill(struct dev_runtime *rt, struct dev_queue *queue,
  * (system.c), so one of these always finds an entry, and never takes one from the slots that it
  * waits for.
  */
-DEV_FN uint32_t dev_system_share(const struct dev_runtime *rt)
+DEV_FN uint32_t dev_system_share(uint32_t inflight_slots)
 {
-    return rt->inflight_slots / 4 < DEV_SYSTEM_ENTRIES ? rt->inflight_slots / 4
-                                                       : DEV_SYSTEM_ENTRIES;
+    return inflight_slots / 4 < DEV_SYSTEM_ENTRIES ? inflight_slots / 4 : DEV_SYSTEM_ENTRIES;
 }
 
 /* Whether there is room for one more entry of this queue. Only the poller takes entries, so it
@@ -54,7 +53,7 @@ DEV_FN int dev_entry_room(struct dev_runtime *rt, const struct dev_queue *queue)
 {
     uint32_t free_count = dev_load_relaxed(&rt->free_count);
     uint32_t waiting = dev_load_relaxed(&rt->waiting_ops);
-    uint32_t share = dev_system_share(rt);
+    uint32_t share = dev_system_share(rt->inflight_slots);
     if (queue == &rt->queues[0]) return free_count != 0;
     uint32_t kept = waiting < share ? share - waiting : 0;
     return free_count > kept &&

@@ -24,7 +24,7 @@ DEV_FN uint32_t dev_grace_begin(struct dev_runtime *rt, uint32_t owner)
     if (period == DEV_GRACES) return DEV_NONE;
     for (uint32_t i = 0; i < rt->watch_count; i++) {
         struct dev_queue *queue = &rt->queues[rt->watch[i].queue];
-        uint32_t tail = dev_load_acquire(&queue->setup.page->doorbell, DEV_SYSTEM);
+        uint32_t tail = dev_load_acquire(&queue->setup.bell->tail, DEV_SYSTEM);
         uint32_t published = tail - (uint32_t)queue->head;
         int named = owner == VYRE_TENANT_ANY || owner == queue->setup.tenant;
         queue->grace_tail[period] =

@@ -50,11 +50,20 @@ struct dev_params {
     uint32_t scalar[DEV_BLOCK_SCALARS]; /* parameters of a program that the slot has no room for */
 };
 
+/*
+ * What a producer says, stored in one piece. Where a device reads across a link the bells of one
+ * application lie side by side, so that one read covers many; else in the page of their queue.
+ */
+struct dev_bell {
+    uint32_t tail;    /* index after the last published slot (R1) */
+    uint32_t special; /* index after the last of them that is not plain: it has a parameter block, or
+                         (as far as a producer looks, see setup.classified) may not be run in place */
+};
+
 /* The single words of a queue. One line a writer. */
 struct dev_queue_page {
     /* producer */
-    uint32_t doorbell;    /* index after the last published slot (R1) */
-    uint32_t params_tail; /* index after the last slot that has a parameter block */
+    struct dev_bell bell; /* where the queue's bell has no other place */
     uint32_t producer_pad[14];
     /* reaping side and watcher thread */
     uint32_t waiter;  /* reaping thread: sleeping, or about to */
@@ -67,18 +76,47 @@ struct dev_queue_page {
     uint32_t device_pad[13];
 };
 
-/* What the host says about a queue it opens. */
+/*
+ * The mapping of a queue: its page, and behind it parameter blocks, submission ring and completion
+ * ring, each where these say. Host and device lay it out by the same three functions.
+ */
+#define DEV_QUEUE_PARAMS_AT 256u
+
+DEV_FN size_t dev_queue_submission_at(uint32_t slots)
+{
+    size_t bytes = DEV_QUEUE_PARAMS_AT + (size_t)slots * sizeof(struct dev_params);
+    return (bytes + 127u) & ~(size_t)127u;
+}
+
+DEV_FN size_t dev_queue_completion_at(uint32_t slots)
+{
+    return dev_queue_submission_at(slots) + (size_t)slots * VYRE_SLOT_BYTES;
+}
+
+DEV_FN size_t dev_queue_bytes(uint32_t slots)
+{
+    return dev_queue_completion_at(slots) + (size_t)slots * VYRE_COMPLETION_BYTES;
+}
+
+enum dev_queue_flag {
+    DEV_QUEUE_SEALED = 1,    /* slots carry seals; completions may */
+    DEV_QUEUE_CLASSIFIED = 2 /* bell.special counts every slot that may not be run in place */
+};
+
+/* What the host says about a queue it opens; addresses are the device's. */
 struct dev_queue_setup {
     uint32_t *submission; /* slots * 16 words */
     uint32_t *completion; /* slots * 16 words */
     struct dev_params *params;
     struct dev_queue_page *page;
+    const struct dev_bell *bell;
     uint32_t *cancel_bits; /* one bit a place, in device memory */
     uint64_t first_ticket;
-    uint32_t slots; /* a power of two */
+    uint64_t first_completion; /* index of the first entry to write */
+    uint32_t slots;            /* a power of two */
     uint32_t tenant;
     uint32_t sealed;
-    uint32_t reserved;
+    uint32_t classified;
 };
 
 struct dev_queue {
@@ -211,16 +249,19 @@ struct dev_page {
  * poller and sched; so a worker without the role may look under sched alone.
  */
 struct dev_watch {
-    const uint32_t *doorbell;
+    const struct dev_bell *bell;
     uint32_t head; /* (atomic) low word of the queue's head */
     uint32_t queue;
     uint32_t slots;
     uint32_t blocked; /* (atomic) behind a fence: its doorbell is no news */
 };
 
+struct dev_vitals;
+
 struct dev_runtime {
     /* fixed while workers run */
-    struct dev_page *page;
+    struct dev_page *page;     /* begins the memory that is shared with the application */
+    struct dev_vitals *vitals; /* follows it; see vitals.h */
     struct dev_queue *queues; /* queues[0] is the system queue */
     struct dev_watch *watch;
     struct dev_handle *handles;
@@ -298,6 +339,7 @@ struct dev_call {
 static_assert(sizeof(struct dev_inflight) == 128, "two lines");
 static_assert(sizeof(struct dev_params) == 32, "two to a line");
 static_assert(sizeof(struct dev_run) % 8 == 0, "in an array");
+static_assert(sizeof(struct dev_bell) == 8, "stored in one piece");
 static_assert(sizeof(struct dev_queue_page) == 192, "one line a writer");
 static_assert(offsetof(struct dev_queue_page, waiter) == 64, "one line a writer");
 static_assert(offsetof(struct dev_queue_page, event) == 128, "one line a writer");

@@ -147,9 +147,9 @@ DEV_FN int dev_accept(struct dev_runtime *rt, struct dev_queue *queue, const uin
  * bits. */
 DEV_FN int dev_plain(const struct dev_runtime *rt, const struct dev_queue *queue)
 {
-    uint32_t params_tail = dev_load_relaxed(&queue->setup.page->params_tail);
+    uint32_t special = dev_load_relaxed(&queue->setup.bell->special);
     return queue->cancel_pending == 0 && !dev_load_relaxed(&rt->shutdown) &&
-           params_tail - (uint32_t)queue->head - 1u >= queue->setup.slots;
+           special - (uint32_t)queue->head - 1u >= queue->setup.slots;
 }
 
 /* Takes copied slots one after the other; returns how many. */
@@ -192,7 +192,7 @@ DEV_FN uint32_t dev_poll_queue(struct dev_runtime *rt, struct dev_watch *watch,
     if (lifted && !dev_barrier_lift(rt, queue))
         return queue->fence != fence; /* handed to the run queues: somebody may have to wake */
     uint32_t tail =
-        dev_load_acquire(&queue->setup.page->doorbell, DEV_SYSTEM); /* A1 pairs with R1 */
+        dev_load_acquire(&queue->setup.bell->tail, DEV_SYSTEM); /* A1 pairs with R1 */
     uint32_t published = tail - (uint32_t)queue->head;
     if (published == 0 || published > queue->setup.slots) return lifted;
     uint32_t n = dev_batch_copy(queue, batch, published < DEV_BATCH ? published : DEV_BATCH);

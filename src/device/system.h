@@ -22,7 +22,8 @@ enum dev_system_opcode {
                   operation its ctx in place of bytes; result 0: a fault */
     DEV_SYS_DROP = 0x101,        /* handle */
     DEV_SYS_CANCEL = 0x102,      /* queue ticket(2); result 0: 1 found, 0 not */
-    DEV_SYS_QUEUE_OPEN = 0x103,  /* queue address-of-setup(2) */
+    DEV_SYS_QUEUE_OPEN = 0x103,  /* queue shape mapping(2) bell(2) cancel-bits(2) first-ticket(2)
+                                    first-completion(2); see dev_queue_shape */
     DEV_SYS_QUEUE_CLOSE = 0x104, /* queue */
     DEV_SYS_FRAMES = 0x105       /* address(2): where frames lie; once, before the first program */
 };
@@ -30,6 +31,12 @@ enum dev_system_opcode {
 DEV_FN uint64_t dev_pair(const uint32_t *low)
 {
     return (uint64_t)low[1] << 32 | low[0];
+}
+
+/* What a queue is, in one word: log2 of its slots, enum dev_queue_flag, tenant. */
+DEV_FN uint32_t dev_queue_shape(uint32_t log2_slots, uint32_t flags, uint32_t tenant)
+{
+    return log2_slots | flags << 8 | tenant << 16;
 }
 
 /* Whether slots name it by an opcode. */
@@ -110,16 +117,34 @@ DEV_FN int dev_sys_drop(struct dev_runtime *rt, uint32_t handle_number, uint32_t
     return 1;
 }
 
+/* Where everything of a queue lies, from the arguments of QUEUE_OPEN. */
+DEV_FN void dev_queue_unpack(struct dev_queue *queue, const uint32_t *arg)
+{
+    struct dev_queue_setup *setup = &queue->setup;
+    unsigned char *mapping = (unsigned char *)(uintptr_t)dev_pair(&arg[2]);
+    uint32_t flags = arg[1] >> 8 & 0xFFu;
+    queue->log2_slots = arg[1] & 0xFFu;
+    setup->slots = 1u << queue->log2_slots;
+    setup->tenant = arg[1] >> 16;
+    setup->sealed = flags & DEV_QUEUE_SEALED;
+    setup->classified = flags & DEV_QUEUE_CLASSIFIED;
+    setup->page = (struct dev_queue_page *)(void *)mapping;
+    setup->params = (struct dev_params *)(void *)(mapping + DEV_QUEUE_PARAMS_AT);
+    setup->submission = (uint32_t *)(void *)(mapping + dev_queue_submission_at(setup->slots));
+    setup->completion = (uint32_t *)(void *)(mapping + dev_queue_completion_at(setup->slots));
+    setup->bell = (const struct dev_bell *)(uintptr_t)dev_pair(&arg[4]);
+    setup->cancel_bits = (uint32_t *)(uintptr_t)dev_pair(&arg[6]);
+    setup->first_ticket = dev_pair(&arg[8]);
+    setup->first_completion = dev_pair(&arg[10]);
+}
+
 DEV_FN uint32_t dev_sys_queue_open(struct dev_runtime *rt, const uint32_t *arg)
 {
     if (arg[0] >= rt->max_queues || rt->queues[arg[0]].open) return VYRE_FAULT_BAD_HANDLE;
     struct dev_queue *queue = &rt->queues[arg[0]];
-    queue->setup = *(const struct dev_queue_setup *)(uintptr_t)dev_pair(&arg[1]);
-    queue->log2_slots = 0;
-    while ((1u << queue->log2_slots) < queue->setup.slots)
-        queue->log2_slots++;
+    dev_queue_unpack(queue, arg);
     dev_store64_relaxed(&queue->head, queue->setup.first_ticket);
-    queue->completed = queue->setup.first_ticket;
+    queue->completed = queue->setup.first_completion;
     queue->barrier = 0;
     queue->fence = DEV_NONE;
     queue->seal_misses = 0;
@@ -131,7 +156,7 @@ DEV_FN uint32_t dev_sys_queue_open(struct dev_runtime *rt, const uint32_t *arg)
     queue->open = 1;
     struct dev_watch *watch = &rt->watch[queue->watch];
     dev_lock(&rt->sched);
-    watch->doorbell = &queue->setup.page->doorbell;
+    watch->bell = queue->setup.bell;
     watch->queue = arg[0];
     watch->slots = queue->setup.slots;
     watch->blocked = 0;
@@ -145,7 +170,7 @@ DEV_FN uint32_t dev_sys_queue_open(struct dev_runtime *rt, const uint32_t *arg)
 DEV_FN int dev_sys_queue_close(struct dev_runtime *rt, uint32_t index)
 {
     struct dev_queue *queue = &rt->queues[index];
-    uint32_t tail = dev_load_acquire(&queue->setup.page->doorbell, DEV_SYSTEM);
+    uint32_t tail = dev_load_acquire(&queue->setup.bell->tail, DEV_SYSTEM);
     uint32_t left = tail - (uint32_t)queue->head;
     if (left != 0 && left <= queue->setup.slots) return 0;
     if (queue->barrier || dev_load_acquire(&queue->inflight, DEV_DEVICE) != 0) return 0; /* A4 */
@@ -166,7 +191,7 @@ DEV_FN int dev_sys_cancel(struct dev_runtime *rt, const uint32_t *arg, uint32_t 
     struct dev_queue *queue = &rt->queues[arg[0] < rt->max_queues ? arg[0] : 0];
     *unlinked = DEV_NONE;
     if (arg[0] == 0 || arg[0] >= rt->max_queues || !queue->open) return 0;
-    uint32_t tail = dev_load_acquire(&queue->setup.page->doorbell, DEV_SYSTEM);
+    uint32_t tail = dev_load_acquire(&queue->setup.bell->tail, DEV_SYSTEM);
     uint32_t published = tail - (uint32_t)queue->head;
     if (ticket - queue->head < published && published <= queue->setup.slots) {
         uint32_t place = (uint32_t)ticket & (queue->setup.slots - 1);

@@ -20,7 +20,7 @@ DEV_FN void dev_head_advance(struct dev_queue *queue, struct dev_watch *watch, u
  * its ring. */
 DEV_FN int dev_watch_news(const struct dev_watch *watch)
 {
-    uint32_t published = dev_load_relaxed(watch->doorbell) - dev_load_relaxed(&watch->head);
+    uint32_t published = dev_load_relaxed(&watch->bell->tail) - dev_load_relaxed(&watch->head);
     return published != 0 && published <= watch->slots && !dev_load_relaxed(&watch->blocked);
 }
 
@@ -132,7 +132,7 @@ DEV_NO_INLINE uint32_t dev_poll_system(struct dev_runtime *rt)
     struct dev_queue *queue = &rt->queues[0];
     struct dev_watch *watch = &rt->watch[0];
     uint32_t taken = 0;
-    while (dev_load_acquire(watch->doorbell, DEV_SYSTEM) != (uint32_t)queue->head) { /* A1 */
+    while (dev_load_acquire(&watch->bell->tail, DEV_SYSTEM) != (uint32_t)queue->head) { /* A1 */
         uint32_t slot[VYRE_SLOT_WORDS];
         const uint32_t *from = queue->setup.submission +
                                ((uint32_t)queue->head & (queue->setup.slots - 1)) * VYRE_SLOT_WORDS;

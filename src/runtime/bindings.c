@@ -32,7 +32,7 @@ static vyre_status refuse_missing(const struct request *request, const struct vm
                               "parameter %u (%.60s) is null; a slot carries %u parameters at most, "
                               "the program has %u",
                               request->index, request->name, VYRE_RUN_MAX_SCALARS,
-                              request->program->block->scalar_params);
+                              request->program->code->scalar_params);
     return vyre_fail(err, VYRE_E_NULL, "buffer %u (%.60s) is null", request->index, request->name);
 }
 
@@ -54,10 +54,10 @@ static vyre_status check_buffer(const struct request *request, const vyre_buffer
                               "buffer %u (%.60s) has rights %u; the program needs %u (1 reads, "
                               "2 writes)",
                               request->index, request->name, buffer->rights, needed);
-    if (buffer->bytes < view->bytes)
+    if (buffer->block.bytes < view->bytes)
         return vyre_fail(
             err, VYRE_E_TOO_SMALL, "buffer %u (%.60s) has %zu bytes; the program asks for %llu",
-            request->index, request->name, buffer->bytes, (unsigned long long)view->bytes);
+            request->index, request->name, buffer->block.bytes, (unsigned long long)view->bytes);
     return VYRE_OK;
 }
 
@@ -65,7 +65,7 @@ static vyre_status check_buffer(const struct request *request, const vyre_buffer
 static vyre_status check(struct request *request, uint32_t *tenant, vyre_error *err)
 {
     const vyre_program *program = request->program;
-    const struct vm_header *header = program->block;
+    const struct vm_header *header = program->code;
     const struct ir_program *tree = program->kernel->tree;
     const vyre_buffer *first = NULL;
     *tenant = program->tenant;
@@ -106,6 +106,7 @@ static size_t set_bytes(uint32_t count)
 static void free_memory(vyre_bindings *bindings)
 {
     struct vyre_memory *memory = &bindings->runtime->memory;
+    bindings->runtime->port->block_free(bindings->runtime, &bindings->block);
     vyre_memory_free(memory, bindings->set, set_bytes(bindings->count));
     vyre_memory_free(memory, bindings->kept, bindings->count * sizeof(vyre_buffer *));
     vyre_memory_free(memory, bindings, sizeof *bindings);
@@ -114,7 +115,7 @@ static void free_memory(vyre_bindings *bindings)
 static vyre_status get_memory(const vyre_program *program, vyre_bindings **out, vyre_error *err)
 {
     struct vyre_memory *memory = &program->runtime->memory;
-    uint32_t count = program->block->view_count;
+    uint32_t count = program->code->view_count;
     void *storage, *set = NULL, *kept = NULL;
     vyre_status status =
         vyre_memory_alloc(memory, 1, sizeof(vyre_bindings), "binding set", &storage, err);
@@ -137,7 +138,7 @@ static vyre_status get_memory(const vyre_program *program, vyre_bindings **out, 
 
 static void fill(vyre_bindings *bindings, const struct request *request)
 {
-    const struct vm_header *header = request->program->block;
+    const struct vm_header *header = request->program->code;
     bindings->program = request->program;
     bindings->set->program = request->program->handle;
     bindings->set->count = header->view_count;
@@ -169,12 +170,18 @@ static void let_go(vyre_bindings *bindings)
 static vyre_status install(vyre_bindings *bindings, uint32_t tenant, vyre_error *err)
 {
     vyre *runtime = bindings->runtime;
+    bindings->block = (struct vyre_block){.kind = VYRE_BLOCK_BINDINGS,
+                                          .bytes = set_bytes(bindings->count),
+                                          .memory = &runtime->memory,
+                                          .what = "bound buffers"};
+    vyre_status status = runtime->port->block_make(runtime, &bindings->block, bindings->set, err);
+    if (status) return status;
     pthread_mutex_lock(&runtime->system.lock);
-    vyre_status status = vyre_handle_take(runtime, &bindings->handle, err);
+    status = vyre_handle_take(runtime, &bindings->handle, err);
     if (!status) keep(bindings);
     pthread_mutex_unlock(&runtime->system.lock);
     if (status) return status;
-    uint64_t address = (uint64_t)(uintptr_t)bindings->set;
+    uint64_t address = bindings->block.address;
     uint32_t args[VYRE_SLOT_ARGS] = {
         bindings->handle, DEV_BINDINGS, tenant, 0, (uint32_t)address, (uint32_t)(address >> 32),
     };
@@ -205,7 +212,7 @@ vyre_status vyre_bindings_create(vyre_program *program, vyre_buffer *const *buff
     if (!program) return vyre_fail(err, VYRE_E_NULL, "program is null");
     if (!buffers && count != 0) return vyre_fail(err, VYRE_E_NULL, "buffers is null");
     if (!out) return vyre_fail(err, VYRE_E_NULL, "bindings is null");
-    uint32_t declared = program->block->buffer_count;
+    uint32_t declared = program->code->buffer_count;
     if (count != declared)
         return vyre_fail_with(err, VYRE_E_RANGE, "give one for each, NULL where none is bound",
                               "%zu buffers for a program that declares %u", count, declared);

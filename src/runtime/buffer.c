@@ -24,27 +24,18 @@ static vyre_status check(const vyre *runtime, size_t bytes, const vyre_buffer_op
     if (options->rights == 0 || options->rights & ~(uint32_t)(VYRE_RIGHT_READ | VYRE_RIGHT_WRITE))
         return vyre_fail(err, VYRE_E_RANGE, "rights is 0x%x; 1 is read, 2 is write, 3 is both",
                          options->rights);
+    if (options->flags & ~(uint32_t)VYRE_BUFFER_RESTORED)
+        return vyre_fail(err, VYRE_E_RESERVED,
+                         "flags 0x%x has bits that this version does not know", options->flags);
+    if (options->reserved != 0)
+        return vyre_fail(err, VYRE_E_RESERVED, "the reserved word is %u, not 0", options->reserved);
     return VYRE_OK;
-}
-
-static vyre_status get_memory(vyre_buffer *buffer, vyre_error *err)
-{
-    struct vyre_memory *memory = &buffer->runtime->buffer_memory;
-    if (buffer->kind == VYRE_DEVICE)
-        return vyre_memory_alloc(memory, 1, buffer->bytes, "device buffer", &buffer->memory, err);
-    vyre_status status =
-        vyre_memory_map(memory, buffer->bytes, "pinned buffer", &buffer->mapping, err);
-    if (!status) buffer->memory = buffer->mapping.base;
-    return status;
 }
 
 static void free_memory(vyre_buffer *buffer)
 {
     vyre *runtime = buffer->runtime;
-    if (buffer->kind == VYRE_DEVICE)
-        vyre_memory_free(&runtime->buffer_memory, buffer->memory, buffer->bytes);
-    else
-        vyre_memory_unmap(&runtime->buffer_memory, &buffer->mapping);
+    runtime->port->block_free(runtime, &buffer->block);
     vyre_memory_free(&runtime->memory, buffer, sizeof *buffer);
 }
 
@@ -68,8 +59,8 @@ static vyre_status install(vyre_buffer *buffer, const vyre_buffer_options *optio
     vyre_status status = vyre_handle_take(runtime, &buffer->handle, err);
     pthread_mutex_unlock(&runtime->system.lock);
     if (status) return status;
-    uint64_t address = (uint64_t)(uintptr_t)buffer->memory;
-    uint64_t bytes = buffer->bytes;
+    uint64_t address = buffer->block.address;
+    uint64_t bytes = buffer->block.bytes;
     uint32_t args[VYRE_SLOT_ARGS] = {
         buffer->handle,    DEV_BUFFER,
         options->tenant,   options->rights,
@@ -112,9 +103,13 @@ vyre_status vyre_buffer_create_with(vyre *runtime, size_t bytes, const vyre_buff
     buffer->kind = chosen.kind;
     buffer->tenant = chosen.tenant;
     buffer->rights = chosen.rights;
-    buffer->bytes = bytes;
-    buffer->mapping.fd = -1;
-    status = get_memory(buffer, err);
+    buffer->block.kind = chosen.kind == VYRE_PINNED ? VYRE_BLOCK_SHARED : VYRE_BLOCK_DEVICE;
+    buffer->block.what = chosen.kind == VYRE_PINNED ? "pinned buffer" : "device buffer";
+    buffer->block.bytes = bytes;
+    buffer->block.restored = chosen.flags & VYRE_BUFFER_RESTORED;
+    buffer->block.memory = &runtime->buffer_memory;
+    buffer->block.mapping.fd = -1;
+    status = runtime->port->block_make(runtime, &buffer->block, NULL, err);
     if (!status) status = install(buffer, &chosen, err);
     if (status) {
         free_memory(buffer);
@@ -148,7 +143,7 @@ uint32_t vyre_buffer_handle(const vyre_buffer *buffer)
 
 size_t vyre_buffer_size(const vyre_buffer *buffer)
 {
-    return buffer ? buffer->bytes : 0;
+    return buffer ? buffer->block.bytes : 0;
 }
 
 static vyre_status check_range(const vyre_buffer *buffer, size_t offset, const void *bytes,
@@ -156,11 +151,11 @@ static vyre_status check_range(const vyre_buffer *buffer, size_t offset, const v
 {
     if (!buffer) return vyre_fail(err, VYRE_E_NULL, "buffer is null");
     if (!bytes && length != 0) return vyre_fail(err, VYRE_E_NULL, "bytes is null");
-    if (offset > buffer->bytes || length > buffer->bytes - offset) {
+    if (offset > buffer->block.bytes || length > buffer->block.bytes - offset) {
         vyre_fail_at(err, VYRE_E_RANGE, VYRE_PLACE_BYTE, offset,
                      "%zu bytes at offset %zu reach past the end of a buffer of %zu", length,
-                     offset, buffer->bytes);
-        vyre_fail_fix(err, "end at byte %zu at the latest", buffer->bytes);
+                     offset, buffer->block.bytes);
+        vyre_fail_fix(err, "end at byte %zu at the latest", buffer->block.bytes);
         return VYRE_E_RANGE;
     }
     return VYRE_OK;
@@ -170,22 +165,32 @@ vyre_status vyre_buffer_write(vyre_buffer *buffer, size_t offset, const void *by
                               vyre_error *err)
 {
     vyre_status status = check_range(buffer, offset, bytes, length, err);
-    if (!status && length != 0) memcpy((unsigned char *)buffer->memory + offset, bytes, length);
-    return status;
+    if (status || length == 0) return status;
+    return buffer->runtime->port->block_write(buffer->runtime, &buffer->block, offset, bytes, length,
+                                              err);
 }
 
 vyre_status vyre_buffer_read(vyre_buffer *buffer, size_t offset, void *bytes, size_t length,
                              vyre_error *err)
 {
     vyre_status status = check_range(buffer, offset, bytes, length, err);
-    if (!status && length != 0) memcpy(bytes, (unsigned char *)buffer->memory + offset, length);
-    return status;
+    if (status || length == 0) return status;
+    return buffer->runtime->port->block_read(buffer->runtime, &buffer->block, offset, bytes, length,
+                                             err);
 }
 
 vyre_status vyre_buffer_map(vyre_buffer *buffer, void **memory, vyre_error *err)
 {
     if (!buffer) return vyre_fail(err, VYRE_E_NULL, "buffer is null");
     if (!memory) return vyre_fail(err, VYRE_E_NULL, "memory is null");
-    *memory = buffer->memory;
+    if (!buffer->block.host || buffer->block.kind != VYRE_BLOCK_SHARED) {
+        if (!vyre_port_direct(buffer->runtime))
+            return vyre_fail_with(err, VYRE_E_UNSUPPORTED,
+                                  "use vyre_buffer_read and vyre_buffer_write, or a PINNED buffer",
+                                  "this process cannot see the memory of a DEVICE buffer of the "
+                                  "%s backend",
+                                  buffer->runtime->backend->name);
+    }
+    *memory = buffer->block.host;
     return VYRE_OK;
 }

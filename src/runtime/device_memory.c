@@ -44,7 +44,6 @@ static struct dev_runtime *carve_all(struct carver *carver, const vyre_options *
     struct dev_runtime *device = carve(carver, 1, sizeof *device);
     into->max_queues = options->max_queues + 1;
     into->opcode_map_size = power_of_two_above(2 * options->max_handles);
-    into->page = carve(carver, 1, sizeof(struct dev_page));
     into->queues = carve(carver, into->max_queues, sizeof(struct dev_queue));
     into->watch = carve(carver, into->max_queues, sizeof(struct dev_watch));
     into->handles = carve(carver, options->max_handles, sizeof(struct dev_handle));
@@ -98,19 +97,9 @@ static void fill_lists(struct dev_runtime *device)
     }
 }
 
-vyre_status vyre_device_memory_make(vyre *runtime, const vyre_options *options, vyre_error *err)
+/* The numbers of a device: what does not depend on where it lies. */
+static void fill_numbers(struct dev_runtime *device, const vyre_options *options)
 {
-    struct carver carver = {NULL, 0, 0};
-    struct dev_runtime pointers = {0};
-    carve_all(&carver, options, &pointers);
-    if (carver.overflow)
-        return vyre_fail(err, VYRE_E_OVERFLOW, "the device's tables do not fit this address space");
-    vyre_status status = vyre_memory_map(&runtime->memory, carver.used, "device memory",
-                                         &runtime->device_memory, err);
-    if (status) return status;
-    carver = (struct carver){runtime->device_memory.base, 0, 0};
-    struct dev_runtime *device = carve_all(&carver, options, &pointers);
-    *device = pointers;
     device->max_tenants = options->max_tenants;
     device->max_handles = options->max_handles;
     device->inflight_slots = options->inflight_slots;
@@ -123,8 +112,60 @@ vyre_status vyre_device_memory_make(vyre *runtime, const vyre_options *options, 
     device->frame_stride = (options->frame_bytes + FRAME_UNIT - 1) / FRAME_UNIT * FRAME_UNIT;
     device->idle_spin_ns = options->idle_spin_ns;
     device->ageing_ns = options->ageing_ns;
+}
+
+/* For a device with memory of its own: room for the same tables there. */
+static vyre_status place_far(vyre *runtime, struct vyre_device_memory *memory,
+                             struct vyre_backend_run *run, vyre_error *err)
+{
+    struct vyre_backend_image *image = &memory->image;
+    vyre_status status = runtime->backend->memory->alloc(run, image->bytes, &image->address, err);
+    if (!status) image->resident = &memory->resident;
+    return status;
+}
+
+void vyre_device_memory_settle(vyre *runtime, struct vyre_device_memory *memory)
+{
+    struct dev_runtime *resident = &memory->resident;
+    if (memory->image.resident != resident) return;
+    struct carver carver = {(unsigned char *)(uintptr_t)memory->image.address, 0, 0};
+    *resident = *memory->image.device;
+    carve_all(&carver, &runtime->options, resident);
+    resident->page = (struct dev_page *)(uintptr_t)runtime->shared.address;
+    resident->vitals = (struct dev_vitals *)(uintptr_t)(runtime->shared.address + DEV_VITALS_AT);
+}
+
+vyre_status vyre_device_memory_make(vyre *runtime, struct vyre_device_memory *memory,
+                                    struct vyre_backend_run *run, vyre_error *err)
+{
+    struct carver carver = {NULL, 0, 0};
+    struct dev_runtime pointers = {0};
+    memory->mapping.fd = -1;
+    carve_all(&carver, &runtime->options, &pointers);
+    if (carver.overflow)
+        return vyre_fail(err, VYRE_E_OVERFLOW, "the device's tables do not fit this address space");
+    vyre_status status =
+        vyre_memory_map(&runtime->memory, carver.used, "device memory", &memory->mapping, err);
+    if (status) return status;
+    memory->image.bytes = carver.used;
+    carver = (struct carver){memory->mapping.base, 0, 0};
+    struct dev_runtime *device = carve_all(&carver, &runtime->options, &pointers);
+    *device = pointers;
+    device->page = runtime->page;
+    device->vitals = runtime->vitals;
+    fill_numbers(device, &runtime->options);
     fill_lists(device);
     fill_control(device);
-    runtime->device = device;
-    return VYRE_OK;
+    memory->image.device = memory->image.resident = device;
+    memory->image.address = (uint64_t)(uintptr_t)device;
+    return runtime->backend->memory ? place_far(runtime, memory, run, err) : VYRE_OK;
+}
+
+void vyre_device_memory_free(vyre *runtime, struct vyre_device_memory *memory,
+                             struct vyre_backend_run *run)
+{
+    const struct vyre_backend_image *image = &memory->image;
+    if (image->resident == &memory->resident)
+        runtime->backend->memory->free(run, image->address, image->bytes);
+    vyre_memory_unmap(&runtime->memory, &memory->mapping);
 }

@@ -47,7 +47,7 @@ static void wait_for_drops(vyre *runtime)
     uint64_t until_ns = vyre_clock_after(vyre_clock_ns(), DROP_PATIENCE_NS);
     while (runtime->handles.count == 0 && runtime->system.requests && vyre_clock_ns() < until_ns) {
         pthread_mutex_unlock(&runtime->system.lock);
-        runtime->backend->help(runtime->device);
+        runtime->port->help(runtime);
         vyre_system_collect(runtime);
         pthread_mutex_lock(&runtime->system.lock);
     }

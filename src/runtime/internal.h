@@ -15,6 +15,8 @@
 #include "backend/backend.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "device/vitals.h"
+#include "runtime/port.h"
 #include "runtime/ticket_map.h"
 #include "vm/vm.h"
 #include "vyre/vyre.h"
@@ -28,6 +30,8 @@ struct vyre_request {
     uint32_t result;
     uint32_t posted;
     uint32_t waits; /* for a condition: it may be under way for long */
+    uint32_t opcode;
+    uint32_t args[VYRE_SLOT_ARGS];
     /* of a drop that nobody waits for: */
     uint32_t handle;                /* what it drops */
     uint32_t keepers;               /* binding sets that hold it: it is sent when they are gone */
@@ -38,7 +42,6 @@ struct vyre_request {
 struct vyre_system {
     pthread_mutex_t lock;
     pthread_cond_t answered;
-    vyre_queue *queue; /* queue 0 */
     uint32_t reaping;  /* a thread waits for the ring on behalf of all */
     uint32_t waiting;  /* requests under way that wait for a condition */
     struct vyre_request *requests;
@@ -58,9 +61,17 @@ struct vyre {
     struct vyre_memory buffer_memory; /* the same hooks, counted apart */
     struct vyre_log log;
     const struct vyre_backend_table *backend;
-    struct vyre_backend_run *run; /* NULL: no worker was ever started */
-    struct dev_runtime *device;
-    struct vyre_mapping device_memory;
+    const struct vyre_port *port;
+    vyre_options options; /* as checked: no VYRE_DEFAULT left */
+    struct dev_page *page;     /* what the device says to every producer */
+    struct dev_vitals *vitals; /* and about itself */
+    struct vyre_block shared;  /* the memory that these two lie in */
+    struct dev_bell *bells;    /* one for each queue where they lie together, or NULL */
+    struct vyre_block bells_block;
+    uint32_t sealed;           /* queues are sealed unless they ask for something else */
+    uint32_t silent;           /* the device wakes no sleeper of this process: look now and then */
+    struct vyre_local *local;  /* local port: the device */
+    struct vyre_hosted *hosted; /* hosted port: the connection */
     struct vyre_system system;
     struct vyre_handle_pool handles;
     vyre_queue *default_queue;
@@ -75,9 +86,10 @@ struct vyre {
     uint32_t program_serial;    /* (system.lock) of the newest program */
     uint32_t next_opcode;       /* (system.lock) the next one to try for a program without one */
     pthread_mutex_t frames_lock;
-    struct vyre_mapping frames; /* (frames_lock) made for the first program */
+    struct vyre_block frames; /* (frames_lock) made for the first program */
     pthread_mutex_t stop_lock;
-    uint32_t joined; /* (stop_lock) the workers have ended */
+    uint32_t started; /* the device runs, or did */
+    uint32_t joined;  /* (stop_lock) the workers have ended */
     char choice[160];
 };
 
@@ -100,13 +112,14 @@ struct vyre_queue {
     uint32_t sealed;
     uint64_t first_ticket;
     uint64_t deadline_ns;
-    struct vyre_mapping mapping;
+    struct vyre_block rings;
+    struct vyre_block cancel_bits;
     vyre_slot *submission;
     uint32_t *completion;
     struct dev_params *params;
     struct dev_queue_page *page;
-    uint32_t *cancel_bits;
-    struct dev_queue_setup setup; /* read by the device while it opens the queue */
+    struct dev_bell *bell;
+    uint32_t classify; /* the bell says which slots are not plain */
     vyre_queue *next;             /* (system.lock) in the runtime's list */
     struct vyre_watcher *watcher;
 
@@ -115,6 +128,7 @@ struct vyre_queue {
     uint64_t got;       /* ticket of the next slot to hand out */
     uint64_t submitted; /* (atomic) tickets below are published */
     uint64_t reaped_seen;
+    uint32_t special;   /* as in the bell */
     uint32_t overrides; /* slots got but not submitted that have a parameter block of their own */
 
     /* reaping thread */
@@ -146,9 +160,7 @@ struct vyre_buffer {
     uint32_t kind;
     uint32_t tenant;
     uint32_t rights;
-    size_t bytes;
-    void *memory;
-    struct vyre_mapping mapping;
+    struct vyre_block block;
     struct vyre_request drop;
     vyre_buffer *next; /* (system.lock) */
 };
@@ -172,7 +184,8 @@ struct vyre_kernel {
 struct vyre_program {
     vyre *runtime;
     vyre_kernel *kernel;
-    struct vm_header *block; /* its own copy, which the device runs */
+    struct vm_header *code; /* its own copy */
+    struct vyre_block block; /* the same for the device */
     uint32_t handle;
     uint32_t opcode;
     uint32_t tenant;
@@ -188,14 +201,18 @@ struct vyre_bindings {
     struct vyre_request drop;
     vyre_bindings *next; /* (system.lock) */
     vyre_buffer **kept;  /* the buffer of each view, or NULL */
-    struct dev_bindings *set;
+    struct dev_bindings *set; /* as it was made */
+    struct vyre_block block;  /* the same for the device, which notes addresses in it */
 };
 
 /* system.c: queue 0
  * ---------------------------------------------------------------------------------------- */
 
-vyre_status vyre_system_init(vyre *runtime, vyre_error *err);
+void vyre_system_init(vyre *runtime);
 void vyre_system_destroy(vyre *runtime);
+
+/* A slot of queue 0. */
+void vyre_system_slot(uint32_t *slot, uint32_t opcode, const uint32_t args[VYRE_SLOT_ARGS]);
 
 /* Sends a request with these arguments and waits for its answer. Any thread, workers too.
  * E_STOPPED. */
@@ -213,9 +230,26 @@ void vyre_system_collect(vyre *runtime);
 /* Whether the device has stopped taking work. */
 int vyre_runtime_stopped(const vyre *runtime);
 
-/* open.c
+/* open.c, caps.c
  * ------------------------------------------------------------------------------------------------------
  */
+
+/* Checks options and puts defaults in; the backend is chosen, caps are its. */
+vyre_status vyre_options_check(vyre_options *options, const vyre_caps *caps, vyre_error *err);
+
+/* A runtime without port, device or tables. */
+vyre_status vyre_runtime_make(const struct vyre_memory *memory, const vyre_options *options,
+                              vyre **runtime, vyre_error *err);
+
+/* What a backend can do for these options: asks a short-lived device host where it must. */
+vyre_status vyre_caps_find(uint32_t backend, const vyre_options *options, vyre_caps *caps,
+                           vyre_error *err);
+
+/* Bytes of a frame, whole pages. */
+uint64_t vyre_frame_stride(const vyre *runtime);
+
+/* Fills what restarts and stalls have counted. */
+void vyre_runtime_account(vyre *runtime, vyre_description *description);
 
 /* Waits until a stop that is under way has ended the last worker. */
 void vyre_runtime_await_stop(vyre *runtime);
@@ -239,6 +273,9 @@ void vyre_handle_give(vyre *runtime, uint32_t handle);
 vyre_status vyre_queue_make(vyre *runtime, const vyre_queue_options *options, uint32_t number,
                             vyre_queue **queue, vyre_error *err);
 void vyre_queue_free(vyre_queue *queue);
+
+/* The arguments of QUEUE_OPEN. */
+void vyre_queue_open_args(const vyre_queue *queue, uint32_t args[VYRE_SLOT_ARGS]);
 
 /* submit.c
  * ---------------------------------------------------------------------------------------------------

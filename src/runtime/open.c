@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "device/system.h"
-#include "runtime/device_memory.h"
 #include "runtime/internal.h"
 #include "runtime/options.h"
 
@@ -35,8 +34,18 @@ static const struct range ranges[] = {
     {"run_slots", offsetof(vyre_options, run_slots), 256, 1, 65536},
     {"continuations", offsetof(vyre_options, continuations), 64, 0, 4096},
     {"step_budget", offsetof(vyre_options, step_budget), 65536, 1, 0x7FFFFFFFu},
+    {"place", offsetof(vyre_options, place), VYRE_PLACE_AUTO, 0, VYRE_PLACE_HOST},
+    {"stall_policy", offsetof(vyre_options, stall_policy), VYRE_STALL_REPORT, 0,
+     VYRE_STALL_RESTART},
 };
 
+#define STALL_STANDARD_NS 1000000000u
+#define PARK_STANDARD_NS  200000000u
+#define SLEEP_STANDARD_NS 50000u
+#define SLEEP_LEAST_NS    1000u
+#define SLEEP_MOST_NS     1000000000u
+
+#define FRAME_UNIT     4096u /* a frame begins at a page */
 #define FRAME_STANDARD (1u << 20)
 #define FRAME_LEAST    (64u << 10)
 #define FRAME_MOST     (64u << 20)
@@ -56,7 +65,34 @@ static vyre_status check_range(vyre_options *options, const struct range *range,
     return VYRE_E_RANGE;
 }
 
-static vyre_status check_options(vyre_options *options, const vyre_caps *caps, vyre_error *err)
+uint64_t vyre_frame_stride(const vyre *runtime)
+{
+    return (runtime->options.frame_bytes + FRAME_UNIT - 1) / FRAME_UNIT * FRAME_UNIT;
+}
+
+/* Where the device shall live, how it is watched, when it rests. */
+static vyre_status check_place(vyre_options *options, vyre_error *err)
+{
+    int cpu = options->backend == VYRE_BACKEND_CPU;
+    if (options->place == VYRE_PLACE_AUTO)
+        options->place = cpu ? VYRE_PLACE_PROCESS : VYRE_PLACE_HOST;
+    if (!cpu && options->place == VYRE_PLACE_PROCESS)
+        return vyre_fail_with(err, VYRE_E_CONFLICT, "set place to VYRE_PLACE_AUTO",
+                              "a GPU's context lives in a device host, never in this process");
+    if (options->stall_policy == VYRE_STALL_RESTART && options->place != VYRE_PLACE_HOST)
+        return vyre_fail_with(err, VYRE_E_CONFLICT, "set place to VYRE_PLACE_HOST",
+                              "workers of this process cannot be ended and started again");
+    if (options->stall_ns == VYRE_DEFAULT64)
+        options->stall_ns = options->place == VYRE_PLACE_HOST ? STALL_STANDARD_NS : 0;
+    if (options->park_ns == VYRE_DEFAULT64) options->park_ns = PARK_STANDARD_NS;
+    if (options->sleep_ns == VYRE_DEFAULT64) options->sleep_ns = SLEEP_STANDARD_NS;
+    if (options->sleep_ns < SLEEP_LEAST_NS || options->sleep_ns > SLEEP_MOST_NS)
+        return vyre_fail(err, VYRE_E_RANGE, "sleep_ns is %llu; it can be %u to %u",
+                         (unsigned long long)options->sleep_ns, SLEEP_LEAST_NS, SLEEP_MOST_NS);
+    return VYRE_OK;
+}
+
+vyre_status vyre_options_check(vyre_options *options, const vyre_caps *caps, vyre_error *err)
 {
     for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
         vyre_status status = check_range(options, &ranges[i], caps, err);
@@ -79,73 +115,106 @@ static vyre_status check_options(vyre_options *options, const vyre_caps *caps, v
         return vyre_fail_with(err, VYRE_E_RANGE, "use VYRE_DEFAULT64, or 64 KiB to 64 MiB",
                               "frame_bytes is %llu; it can be %u to %u",
                               (unsigned long long)options->frame_bytes, FRAME_LEAST, FRAME_MOST);
-    return VYRE_OK;
+    return check_place(options, err);
 }
 
 /* Finds the backend and says why it was chosen. */
-static vyre_status choose(vyre *runtime, const vyre_options *options, vyre_caps *caps,
-                          vyre_error *err)
+static vyre_status choose(vyre *runtime, vyre_options *options, vyre_caps *caps, vyre_error *err)
 {
     uint32_t id = options->backend;
+    vyre_error why;
     if (id > VYRE_BACKEND_CUDA)
         return vyre_fail(err, VYRE_E_RANGE, "backend is %u; 0 is auto, 1 is cpu, 2 is cuda", id);
-    memset(caps, 0, sizeof *caps);
+    *caps = (vyre_caps)VYRE_CAPS_INIT;
     if (id == VYRE_BACKEND_AUTO) {
-        vyre_backend_cuda.caps(caps);
-        id = caps->supported ? VYRE_BACKEND_CUDA : VYRE_BACKEND_CPU;
+        vyre_status status = vyre_caps_find(VYRE_BACKEND_CUDA, options, caps, &why);
+        int cuda = !status && caps->supported;
+        id = cuda ? VYRE_BACKEND_CUDA : VYRE_BACKEND_CPU;
         snprintf(runtime->choice, sizeof runtime->choice, "auto chose %s: %.120s",
-                 caps->supported ? "cuda" : "cpu", caps->supported ? caps->device : caps->reason);
+                 cuda ? "cuda" : "cpu",
+                 status ? why.message : caps->supported ? caps->device : caps->reason);
     } else {
         snprintf(runtime->choice, sizeof runtime->choice, "%s, as asked for",
                  vyre_backend_find(id)->name);
     }
+    options->backend = id;
     runtime->backend = vyre_backend_find(id);
-    memset(caps, 0, sizeof *caps);
-    runtime->backend->caps(caps);
-    return caps->supported ? VYRE_OK : vyre_backend_refuse(runtime->backend, err);
+    *caps = (vyre_caps)VYRE_CAPS_INIT;
+    vyre_status status = vyre_caps_find(id, options, caps, err);
+    if (status) return status;
+    return caps->supported ? VYRE_OK : vyre_backend_refuse(caps, err);
 }
 
 /* Everything that needs workers; undone by vyre_close. */
-static vyre_status start(vyre *runtime, const vyre_options *options, vyre_error *err)
+static vyre_status start(vyre *runtime, vyre_error *err)
 {
+    int hosted = runtime->options.place == VYRE_PLACE_HOST;
+    runtime->port = hosted ? &vyre_port_hosted : &vyre_port_local;
     vyre_status status =
-        runtime->backend->start(runtime->device, &runtime->memory, &runtime->run, err);
-    if (status || options->default_queue_slots == 0) return status;
+        hosted ? vyre_hosted_open(runtime, err) : vyre_local_open(runtime, NULL, err);
+    if (status || runtime->options.default_queue_slots == 0) return status;
     vyre_queue_options queue_options = VYRE_QUEUE_OPTIONS_INIT;
-    queue_options.slots = options->default_queue_slots;
+    queue_options.slots = runtime->options.default_queue_slots;
     return vyre_queue_open(runtime, &queue_options, &runtime->default_queue, err);
 }
 
-/* Lays out everything that workers will find. Undone by dismantle. */
-static vyre_status lay_out(vyre *runtime, const vyre_options *options, vyre_error *err)
+/* The tables of this side. Undone by dismantle. */
+static vyre_status lay_out(vyre *runtime, vyre_error *err)
 {
     void *numbers;
-    vyre_status status = vyre_device_memory_make(runtime, options, err);
+    vyre_status status = vyre_handles_init(runtime, runtime->options.max_handles, err);
     if (status) return status;
-    status = vyre_handles_init(runtime, options->max_handles, err);
-    if (status) return status;
-    status = vyre_memory_alloc(&runtime->memory, runtime->device->max_queues, sizeof(uint32_t),
+    status = vyre_memory_alloc(&runtime->memory, runtime->options.max_queues + 1, sizeof(uint32_t),
                                "queue numbers", &numbers, err);
     if (status) return status;
     runtime->queue_numbers = numbers;
-    return vyre_system_init(runtime, err);
+    runtime->queue_numbers[0] = 1;
+    return VYRE_OK;
 }
 
-/* Frees what lay_out made, as far as it came. No worker runs. */
+/* Frees what was made, as far as it came. No worker runs. */
 static void dismantle(vyre *runtime)
 {
     struct vyre_memory memory = runtime->memory;
-    if (runtime->run) runtime->backend->destroy(runtime->run);
-    if (runtime->system.queue) vyre_system_destroy(runtime);
+    if (runtime->port) {
+        runtime->port->block_free(runtime, &runtime->frames);
+        runtime->port->destroy(runtime);
+    }
     if (runtime->queue_numbers)
         vyre_memory_free(&runtime->memory, runtime->queue_numbers,
-                         runtime->device->max_queues * sizeof(uint32_t));
+                         (runtime->options.max_queues + 1) * sizeof(uint32_t));
     if (runtime->handles.free) vyre_handles_destroy(runtime);
-    vyre_memory_unmap(&runtime->memory, &runtime->frames);
-    vyre_memory_unmap(&runtime->memory, &runtime->device_memory);
+    vyre_system_destroy(runtime);
     pthread_mutex_destroy(&runtime->frames_lock);
     pthread_mutex_destroy(&runtime->stop_lock);
     vyre_memory_free(&memory, runtime, sizeof *runtime);
+}
+
+int vyre_port_direct(const vyre *runtime)
+{
+    return runtime->port == &vyre_port_local && runtime->backend->memory == NULL;
+}
+
+/* An empty runtime with checked options. */
+vyre_status vyre_runtime_make(const struct vyre_memory *memory, const vyre_options *options,
+                              vyre **out, vyre_error *err)
+{
+    struct vyre_memory counted = *memory;
+    void *storage;
+    vyre_status status = vyre_memory_alloc(&counted, 1, sizeof(vyre), "runtime", &storage, err);
+    if (status) return status;
+    vyre *runtime = storage;
+    runtime->memory = counted;
+    runtime->options = *options;
+    runtime->backend = vyre_backend_find(options->backend);
+    vyre_memory_init(&runtime->buffer_memory, options->allocator, NULL);
+    runtime->log = (struct vyre_log){options->log, options->log_ctx};
+    runtime->frames.mapping.fd = runtime->shared.mapping.fd = runtime->bells_block.mapping.fd = -1;
+    pthread_mutex_init(&runtime->frames_lock, NULL);
+    pthread_mutex_init(&runtime->stop_lock, NULL);
+    vyre_system_init(runtime);
+    *out = runtime;
+    return VYRE_OK;
 }
 
 vyre_status vyre_open(vyre **out, const vyre_options *given, vyre_error *err)
@@ -154,32 +223,24 @@ vyre_status vyre_open(vyre **out, const vyre_options *given, vyre_error *err)
     struct vyre_memory memory;
     vyre_caps caps;
     vyre proto;
-    void *storage;
+    vyre *runtime;
     if (!out) return vyre_fail(err, VYRE_E_NULL, "runtime is null");
     vyre_status status =
         given ? vyre_options_read(&options, given, sizeof options, "vyre_options", err) : VYRE_OK;
     if (!status) status = vyre_memory_init(&memory, options.allocator, err);
     if (!status) status = choose(&proto, &options, &caps, err);
-    if (!status) status = check_options(&options, &caps, err);
-    if (!status) status = vyre_memory_alloc(&memory, 1, sizeof(vyre), "runtime", &storage, err);
+    if (!status) status = vyre_options_check(&options, &caps, err);
+    if (!status) status = vyre_runtime_make(&memory, &options, &runtime, err);
     if (status) return status;
-    vyre *runtime = storage;
-    runtime->memory = memory;
-    vyre_memory_init(&runtime->buffer_memory, options.allocator, NULL);
-    runtime->log = (struct vyre_log){options.log, options.log_ctx};
-    runtime->backend = proto.backend;
-    runtime->device_memory.fd = runtime->frames.fd = -1;
     memcpy(runtime->choice, proto.choice, sizeof runtime->choice);
-    pthread_mutex_init(&runtime->frames_lock, NULL);
-    pthread_mutex_init(&runtime->stop_lock, NULL);
-    status = lay_out(runtime, &options, err);
-    if (!status) status = start(runtime, &options, err);
+    status = lay_out(runtime, err);
+    if (!status) status = start(runtime, err);
     if (status) {
         vyre_close(runtime);
         return status;
     }
     vyre_log_line(&runtime->log, VYRE_LOG_INFO, "opened with %u workers: %s",
-                  runtime->device->workers, runtime->choice);
+                  runtime->options.workers, runtime->choice);
     *out = runtime;
     return VYRE_OK;
 }
@@ -188,11 +249,11 @@ vyre_status vyre_open(vyre **out, const vyre_options *given, vyre_error *err)
 static void stop(vyre *runtime)
 {
     pthread_mutex_lock(&runtime->stop_lock);
-    if (runtime->run && !runtime->joined) {
+    if (runtime->started && !runtime->joined) {
         uint32_t args[VYRE_SLOT_ARGS] = {0};
         uint32_t result;
         vyre_system_call(runtime, VYRE_OP_SHUTDOWN, args, &result, NULL);
-        runtime->backend->join(runtime->run);
+        runtime->port->join(runtime);
         runtime->joined = 1;
     }
     pthread_mutex_unlock(&runtime->stop_lock);
@@ -205,7 +266,7 @@ void vyre_runtime_await_stop(vyre *runtime)
 
 vyre_status vyre_runtime_refuse_worker(vyre *runtime, const char *call, vyre_error *err)
 {
-    if (!runtime->run || !runtime->backend->on_worker(runtime->run)) return VYRE_OK;
+    if (!runtime->port || !runtime->port->on_worker(runtime)) return VYRE_OK;
     vyre_fail(
         err, VYRE_E_STATE,
         "%s waits for slots to end and was called inside a native operation; nothing was done",
@@ -251,6 +312,15 @@ void vyre_close(vyre *runtime)
     dismantle(runtime);
 }
 
+/* Workgroups that found no frame; 0 where the device does not say. */
+static uint32_t count_of(vyre *runtime)
+{
+    uint32_t room = 0;
+    const void *words;
+    if (runtime->port->view(runtime, VYRE_VIEW_COUNTS, 0, &room, &words, NULL)) return 0;
+    return dev_load_relaxed(words);
+}
+
 vyre_status vyre_describe(vyre *runtime, vyre_description *out, vyre_error *err)
 {
     if (!runtime) return vyre_fail(err, VYRE_E_NULL, "runtime is null");
@@ -263,14 +333,16 @@ vyre_status vyre_describe(vyre *runtime, vyre_description *out, vyre_error *err)
     memset(&filled, 0, sizeof filled);
     filled.size = out->size;
     filled.backend = runtime->backend->id;
-    filled.workers = runtime->device->workers;
+    filled.workers = runtime->options.workers;
     filled.stopped = (uint32_t)vyre_runtime_stopped(runtime);
     pthread_mutex_lock(&runtime->system.lock);
     filled.queues = runtime->queue_count;
     filled.handles = runtime->handles.size - runtime->handles.count;
     filled.programs = runtime->program_count;
     pthread_mutex_unlock(&runtime->system.lock);
-    filled.frames_full = dev_load_relaxed(&runtime->device->frames_full);
+    filled.frames_full = count_of(runtime);
+    filled.place = runtime->options.place;
+    vyre_runtime_account(runtime, &filled);
     filled.memory_bytes = vyre_memory_live(&runtime->memory);
     filled.buffer_bytes = vyre_memory_live(&runtime->buffer_memory);
     memcpy(filled.choice, runtime->choice, sizeof filled.choice);

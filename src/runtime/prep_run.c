@@ -15,7 +15,7 @@ static_assert(DEV_ARG_SCALARS + DEV_SLOT_SCALARS == VYRE_SLOT_ARGS, "they fill t
 
 static vyre_status check_scalars(const vyre_run *run, vyre_error *err)
 {
-    const struct vm_header *header = run->program->block;
+    const struct vm_header *header = run->program->code;
     uint32_t open = run->bindings ? run->bindings->set->open_scalars : header->scalar_params;
     if (run->scalar_count != 0 && !run->scalars)
         return vyre_fail(err, VYRE_E_NULL, "scalars is null");
@@ -44,7 +44,7 @@ static vyre_status check(const vyre_run *run, vyre_error *err)
     if (run->reserved != 0)
         return vyre_fail(err, VYRE_E_RESERVED, "the reserved word is %u, not 0", run->reserved);
     if (!run->program) return vyre_fail(err, VYRE_E_NULL, "program is null");
-    const struct vm_header *header = run->program->block;
+    const struct vm_header *header = run->program->code;
     if (!run->bindings && header->view_count != header->scalar_params)
         return vyre_fail(err, VYRE_E_NULL, "bindings is null; the program has buffers to be bound");
     if (run->bindings && run->bindings->program != run->program)

@@ -33,7 +33,7 @@ static vyre_status check(const vyre *runtime, const vyre_kernel *kernel,
         if (status) return status;
     }
     unsigned long long needs = dev_frame_bytes(kernel->code->header);
-    unsigned long long has = runtime->device->frame_stride;
+    unsigned long long has = vyre_frame_stride(runtime);
     if (needs > has) {
         vyre_fail(err, VYRE_E_VM_LIMIT,
                   "a workgroup needs %llu bytes; the runtime's frames have %llu", needs, has);
@@ -47,7 +47,8 @@ static vyre_status check(const vyre *runtime, const vyre_kernel *kernel,
 void vyre_program_release(vyre_program *program)
 {
     struct vyre_memory *memory = &program->runtime->memory;
-    if (program->block) vyre_memory_free(memory, program->block, program->block->bytes);
+    program->runtime->port->block_free(program->runtime, &program->block);
+    if (program->code) vyre_memory_free(memory, program->code, program->code->bytes);
     vyre_kernel_free(program->kernel);
     vyre_memory_free(memory, program, sizeof *program);
 }
@@ -55,18 +56,24 @@ void vyre_program_release(vyre_program *program)
 /* Gives the device its frames, with the first program. */
 static vyre_status provide_frames(vyre *runtime, vyre_error *err)
 {
-    const struct dev_runtime *device = runtime->device;
+    uint32_t count = runtime->options.workers + runtime->options.continuations;
+    uint64_t stride = vyre_frame_stride(runtime);
     size_t bytes;
     uint32_t result = 0;
     vyre_status status = VYRE_OK;
-    if (!vyre_mul_size(device->frame_count, (size_t)device->frame_stride, &bytes))
+    if (!vyre_mul_size(count, (size_t)stride, &bytes))
         return vyre_fail(err, VYRE_E_NO_MEMORY, "%u frames of %llu bytes fit no address space",
-                         device->frame_count, (unsigned long long)device->frame_stride);
+                         count, (unsigned long long)stride);
     pthread_mutex_lock(&runtime->frames_lock);
-    if (!runtime->frames.base) {
-        status = vyre_memory_map(&runtime->memory, bytes, "frames", &runtime->frames, err);
+    if (!runtime->frames.address) {
+        runtime->frames = (struct vyre_block){.kind = VYRE_BLOCK_FRAMES,
+                                              .bytes = bytes,
+                                              .memory = &runtime->memory,
+                                              .what = "frames",
+                                              .mapping.fd = -1};
+        status = runtime->port->block_make(runtime, &runtime->frames, NULL, err);
         if (!status) {
-            uint64_t address = (uint64_t)(uintptr_t)runtime->frames.base;
+            uint64_t address = runtime->frames.address;
             uint32_t args[VYRE_SLOT_ARGS] = {(uint32_t)address, (uint32_t)(address >> 32)};
             /* Where it fails the runtime has been stopped; the memory goes with it. */
             status = vyre_system_call(runtime, DEV_SYS_FRAMES, args, &result, err);
@@ -87,12 +94,16 @@ static vyre_status copy_block(vyre_program *program, vyre_error *err)
         vyre_memory_alloc(&runtime->memory, 1, header->bytes, "bytecode", &memory, err);
     if (status) return status;
     memcpy(memory, header, header->bytes);
-    program->block = memory;
+    program->code = memory;
     pthread_mutex_lock(&runtime->system.lock);
     if (++runtime->program_serial == 0) runtime->program_serial = 1; /* 0: no program */
-    program->block->serial = runtime->program_serial;
+    program->code->serial = runtime->program_serial;
     pthread_mutex_unlock(&runtime->system.lock);
-    return VYRE_OK;
+    program->block = (struct vyre_block){.kind = VYRE_BLOCK_PROGRAM,
+                                         .bytes = header->bytes,
+                                         .memory = &runtime->memory,
+                                         .what = "bytecode"};
+    return runtime->port->block_make(runtime, &program->block, program->code, err);
 }
 
 /* The next opcode to try. One that was given back is not used again for long, so that slots which
@@ -110,7 +121,7 @@ static uint32_t next_opcode(vyre *runtime)
 /* Has the device enter the program under an opcode. */
 static vyre_status enter(vyre_program *program, uint32_t opcode, vyre_error *err)
 {
-    uint64_t address = (uint64_t)(uintptr_t)program->block;
+    uint64_t address = program->block.address;
     uint32_t args[VYRE_SLOT_ARGS] = {
         program->handle,
         DEV_PROGRAM,
@@ -118,7 +129,7 @@ static vyre_status enter(vyre_program *program, uint32_t opcode, vyre_error *err
         0,
         (uint32_t)address,
         (uint32_t)(address >> 32),
-        program->block->bytes,
+        program->code->bytes,
         0,
         opcode,
     };
@@ -153,7 +164,7 @@ static vyre_status install(vyre_program *program, uint32_t opcode, vyre_error *e
     pthread_mutex_unlock(&runtime->system.lock);
     if (status) return status;
     /* Whatever has an opcode has a handle, so one of as many opcodes is free. */
-    uint32_t tries = opcode ? 1 : runtime->device->max_handles;
+    uint32_t tries = opcode ? 1 : runtime->options.max_handles;
     do {
         status = enter(program, opcode ? opcode : next_opcode(runtime), err);
     } while (status == VYRE_E_EXISTS && --tries != 0);

@@ -40,21 +40,21 @@ static vyre_status check(const vyre *runtime, const vyre_queue_options *options,
 /* Lays the rings out in one mapping and sets every word to "older than the first ticket". */
 static vyre_status map_rings(vyre_queue *queue, vyre_error *err)
 {
-    size_t n = queue->slots;
-    size_t params_at = 256, submission_at = params_at + n * sizeof(struct dev_params);
-    submission_at = (submission_at + VYRE_CACHE_LINE - 1) & ~(size_t)(VYRE_CACHE_LINE - 1);
-    size_t completion_at = submission_at + n * VYRE_SLOT_BYTES;
-    vyre_status status =
-        vyre_memory_map(&queue->runtime->memory, completion_at + n * VYRE_COMPLETION_BYTES,
-                        "queue rings", &queue->mapping, err);
+    vyre *runtime = queue->runtime;
+    queue->rings = (struct vyre_block){.kind = VYRE_BLOCK_SHARED,
+                                       .bytes = dev_queue_bytes(queue->slots),
+                                       .memory = &runtime->memory,
+                                       .what = "queue rings",
+                                       .mapping.fd = -1};
+    vyre_status status = runtime->port->block_make(runtime, &queue->rings, NULL, err);
     if (status) return status;
-    unsigned char *base = queue->mapping.base;
+    unsigned char *base = queue->rings.host;
     queue->page = (void *)base;
-    queue->params = (void *)(base + params_at);
-    queue->submission = (void *)(base + submission_at);
-    queue->completion = (void *)(base + completion_at);
-    queue->page->doorbell = (uint32_t)queue->first_ticket;
-    queue->page->params_tail = (uint32_t)queue->first_ticket;
+    queue->params = (void *)(base + DEV_QUEUE_PARAMS_AT);
+    queue->submission = (void *)(base + dev_queue_submission_at(queue->slots));
+    queue->completion = (void *)(base + dev_queue_completion_at(queue->slots));
+    queue->bell = runtime->bells ? &runtime->bells[queue->number] : &queue->page->bell;
+    queue->bell->tail = queue->bell->special = (uint32_t)queue->first_ticket;
     for (uint32_t i = 0; i < queue->slots; i++) {
         uint64_t ticket = queue->first_ticket + i;
         uint32_t place = (uint32_t)ticket & queue->mask;
@@ -69,10 +69,13 @@ static vyre_status make_tables(vyre_queue *queue, vyre_error *err)
 {
     struct vyre_memory *memory = &queue->runtime->memory;
     void *table;
-    vyre_status status = vyre_memory_alloc(memory, (queue->slots + 31) / 32, sizeof(uint32_t),
-                                           "cancel bits", &table, err);
+    queue->cancel_bits = (struct vyre_block){.kind = VYRE_BLOCK_DEVICE,
+                                             .bytes = (queue->slots + 31) / 32 * sizeof(uint32_t),
+                                             .memory = memory,
+                                             .what = "cancel bits"};
+    vyre_status status =
+        queue->runtime->port->block_make(queue->runtime, &queue->cancel_bits, NULL, err);
     if (status) return status;
-    queue->cancel_bits = table;
     status = vyre_memory_alloc(memory, queue->slots, sizeof(struct vyre_kept), "kept completions",
                                &table, err);
     if (status) return status;
@@ -99,13 +102,15 @@ vyre_status vyre_queue_make(vyre *runtime, const vyre_queue_options *options, ui
     queue->mask = options->slots - 1;
     queue->log2_slots = (uint32_t)__builtin_ctz(options->slots);
     queue->tenant = options->tenant;
-    queue->sealed = (options->flags & VYRE_QUEUE_SEALED) != 0;
+    queue->sealed = (options->flags & VYRE_QUEUE_SEALED) != 0 ||
+                    (runtime->sealed && (options->flags & VYRE_QUEUE_UNSEALED) == 0);
+    queue->classify = runtime->sealed && number != 0;
     queue->first_ticket = options->first_ticket;
     queue->deadline_ns = options->deadline_ns;
+    queue->special = (uint32_t)options->first_ticket;
     queue->got = queue->submitted = queue->reaped_seen = options->first_ticket;
     queue->reaped = queue->next_entry = queue->arrived = options->first_ticket;
     queue->wait_mode = options->wait_mode;
-    queue->mapping.fd = -1;
     pthread_mutex_init(&queue->mark_lock, NULL);
     status = map_rings(queue, err);
     if (!status) status = make_tables(queue, err);
@@ -113,17 +118,6 @@ vyre_status vyre_queue_make(vyre *runtime, const vyre_queue_options *options, ui
         vyre_queue_free(queue);
         return status;
     }
-    queue->setup = (struct dev_queue_setup){
-        .submission = queue->submission->word,
-        .completion = queue->completion,
-        .params = queue->params,
-        .page = queue->page,
-        .cancel_bits = queue->cancel_bits,
-        .first_ticket = queue->first_ticket,
-        .slots = queue->slots,
-        .tenant = queue->tenant,
-        .sealed = queue->sealed,
-    };
     *out = queue;
     return VYRE_OK;
 }
@@ -132,14 +126,31 @@ void vyre_queue_free(vyre_queue *queue)
 {
     struct vyre_memory *memory = &queue->runtime->memory;
     if (queue->watcher) vyre_watcher_stop(queue);
-    vyre_memory_free(memory, queue->cancel_bits, (queue->slots + 31) / 32 * sizeof(uint32_t));
+    queue->runtime->port->block_free(queue->runtime, &queue->cancel_bits);
     vyre_memory_free(memory, queue->kept, queue->slots * sizeof(struct vyre_kept));
     if (queue->kept_index.tickets) vyre_ticket_map_destroy(&queue->kept_index, memory);
     if (queue->gaps.tickets) vyre_ticket_map_destroy(&queue->gaps, memory);
     if (queue->marks.tickets) vyre_ticket_map_destroy(&queue->marks, memory);
-    vyre_memory_unmap(memory, &queue->mapping);
+    queue->runtime->port->block_free(queue->runtime, &queue->rings);
     pthread_mutex_destroy(&queue->mark_lock);
     vyre_memory_free(memory, queue, sizeof *queue);
+}
+
+void vyre_queue_open_args(const vyre_queue *queue, uint32_t args[VYRE_SLOT_ARGS])
+{
+    uint32_t flags = (queue->sealed ? (uint32_t)DEV_QUEUE_SEALED : 0u) |
+                     (queue->classify ? (uint32_t)DEV_QUEUE_CLASSIFIED : 0u);
+    uint64_t bell = queue->rings.address;
+    if (queue->runtime->bells)
+        bell = queue->runtime->bells_block.address + queue->number * sizeof(struct dev_bell);
+    const uint64_t pairs[5] = {queue->rings.address, bell, queue->cancel_bits.address,
+                               queue->first_ticket, queue->next_entry};
+    args[0] = queue->number;
+    args[1] = dev_queue_shape(queue->log2_slots, flags, queue->tenant);
+    for (uint32_t i = 0; i < 5; i++) {
+        args[2 + 2 * i] = (uint32_t)pairs[i];
+        args[3 + 2 * i] = (uint32_t)(pairs[i] >> 32);
+    }
 }
 
 /* Takes a free queue number; 0 is the system queue's. */
@@ -147,7 +158,7 @@ static uint32_t take_number(vyre *runtime)
 {
     uint32_t number = 0;
     pthread_mutex_lock(&runtime->system.lock);
-    for (uint32_t i = 1; i < runtime->device->max_queues && number == 0; i++)
+    for (uint32_t i = 1; i <= runtime->options.max_queues && number == 0; i++)
         if (!runtime->queue_numbers[i]) number = i;
     runtime->queue_numbers[number] = 1;
     pthread_mutex_unlock(&runtime->system.lock);
@@ -197,7 +208,7 @@ vyre_status vyre_queue_open(vyre *runtime, const vyre_queue_options *options, vy
     if (status) return status;
     uint32_t number = take_number(runtime);
     if (number == 0) {
-        vyre_fail(err, VYRE_E_LIMIT, "all %u queues are open", runtime->device->max_queues - 1);
+        vyre_fail(err, VYRE_E_LIMIT, "all %u queues are open", runtime->options.max_queues);
         vyre_fail_fix(err, "close queues, or open the runtime with a higher max_queues");
         return VYRE_E_LIMIT;
     }
@@ -206,9 +217,9 @@ vyre_status vyre_queue_open(vyre *runtime, const vyre_queue_options *options, vy
         give_number(runtime, number);
         return status;
     }
-    uint64_t address = (uint64_t)(uintptr_t)&queue->setup;
-    uint32_t args[VYRE_SLOT_ARGS] = {number, (uint32_t)address, (uint32_t)(address >> 32)};
+    uint32_t args[VYRE_SLOT_ARGS];
     uint32_t result;
+    vyre_queue_open_args(queue, args);
     status = vyre_system_call(runtime, DEV_SYS_QUEUE_OPEN, args, &result, err);
     if (!status && result)
         status = vyre_fail(err, VYRE_E_INTERNAL, "the device refused queue %u", number);

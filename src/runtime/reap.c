@@ -134,7 +134,7 @@ static void unkeep(vyre_queue *queue, uint32_t index, vyre_completion *out)
 static int device_gone(const vyre_queue *queue)
 {
     /* A6 pairs with R6 in worker.h: every entry and final head was written before. */
-    return dev_load_acquire(&queue->runtime->device->page->state, DEV_SYSTEM) == DEV_GONE;
+    return dev_load_acquire(&queue->runtime->page->state, DEV_SYSTEM) == DEV_GONE;
 }
 
 /* The device has stopped and is gone: what it did not take has not run, and never will. Only the

@@ -8,6 +8,7 @@
  * either, and all `slots` are outstanding.
  */
 #include "base/clock.h"
+#include "device/builtin_table.h"
 #include "device/system.h"
 #include "runtime/internal.h"
 #include "wire/seal.h"
@@ -49,7 +50,30 @@ static void set_deadlines(vyre_queue *queue)
         __atomic_store_n(&params->ticket, ticket, __ATOMIC_RELAXED);
     }
     queue->overrides = 0;
-    __atomic_store_n(&queue->page->params_tail, (uint32_t)queue->got, __ATOMIC_RELAXED);
+    queue->special = (uint32_t)queue->got;
+}
+
+/* Finds the last slot to be published that the device may not run in place. */
+static void classify(vyre_queue *queue)
+{
+    for (uint64_t ticket = queue->got; ticket != queue->submitted; ticket--) {
+        const uint32_t *word = queue->submission[(uint32_t)(ticket - 1) & queue->mask].word;
+        if (DEV_LIKELY(word[VYRE_SLOT_PRIORITY] <= VYRE_PRIORITY_NORMAL &&
+                       dev_builtin_small(word[VYRE_SLOT_OPCODE], word + VYRE_SLOT_ARG0)))
+            continue;
+        if ((int32_t)((uint32_t)ticket - queue->special) > 0) queue->special = (uint32_t)ticket;
+        return;
+    }
+}
+
+/* Stores the bell, both words in one piece (R1). */
+static void ring(vyre_queue *queue)
+{
+    union {
+        struct dev_bell bell;
+        uint64_t both;
+    } now = {.bell = {(uint32_t)queue->got, queue->special}};
+    dev_store64_release((dev_word64 *)(void *)queue->bell, now.both, DEV_SYSTEM); /* R1 */
 }
 
 /* The device went while we published: it tells nobody any more, so the watcher hears of it from us.
@@ -63,7 +87,7 @@ static void tell_watcher(vyre_queue *queue)
 vyre_status vyre_queue_submit(vyre_queue *queue, uint64_t *ticket, vyre_error *err)
 {
     if (!queue) return vyre_fail(err, VYRE_E_NULL, "queue is null");
-    const struct dev_page *device = queue->runtime->device->page;
+    const struct dev_page *device = queue->runtime->page;
     if (__atomic_load_n(&device->state, __ATOMIC_RELAXED) != DEV_RUNNING) {
         queue->got = queue->submitted;
         queue->overrides = 0;
@@ -75,11 +99,12 @@ vyre_status vyre_queue_submit(vyre_queue *queue, uint64_t *ticket, vyre_error *e
         if (queue->deadline_ns != 0 || queue->overrides != 0) set_deadlines(queue);
         if (queue->sealed) seal(queue);
         __atomic_store_n(&queue->submitted, queue->got, __ATOMIC_RELEASE);
-        dev_store_release(&queue->page->doorbell, (uint32_t)queue->got, DEV_SYSTEM); /* R1 */
+        if (queue->classify) classify(queue);
+        ring(queue);
         dev_fence_full(); /* F1, pairs with F2 in worker.h: the device sees the doorbell or we see
                              that it sleeps */
         if (dev_load_relaxed(&device->poller) == 0 && dev_load_relaxed(&device->sleepers) != 0)
-            queue->runtime->backend->wake(queue->runtime->device);
+            queue->runtime->port->wake(queue->runtime);
         if (dev_load_relaxed(&device->state) == DEV_GONE) tell_watcher(queue);
     }
     if (ticket) *ticket = first;

@@ -11,7 +11,6 @@
 #include "device/entry.h"
 #include "device/system.h"
 
-#define SYSTEM_SLOTS 256u
 #define HELP_PERIOD_NS                                                                             \
     1000000u /* how often a waiting caller looks whether all workers are busy                      \
               */
@@ -20,32 +19,27 @@
 
 int vyre_runtime_stopped(const vyre *runtime)
 {
-    return __atomic_load_n(&runtime->device->page->state, __ATOMIC_ACQUIRE) != DEV_RUNNING;
+    return __atomic_load_n(&runtime->page->state, __ATOMIC_ACQUIRE) != DEV_RUNNING;
 }
 
-vyre_status vyre_system_init(vyre *runtime, vyre_error *err)
+void vyre_system_init(vyre *runtime)
 {
-    vyre_queue_options options = VYRE_QUEUE_OPTIONS_INIT;
-    options.slots = SYSTEM_SLOTS;
-    options.wait_mode = VYRE_WAIT_ADAPTIVE;
-    vyre_status status = vyre_queue_make(runtime, &options, 0, &runtime->system.queue, err);
-    if (status) return status;
     pthread_mutex_init(&runtime->system.lock, NULL);
     pthread_cond_init(&runtime->system.answered, NULL);
-    runtime->queue_numbers[0] = 1;
-    /* The device cannot be told of queue 0 through queue 0: it is opened while no worker runs yet.
-     */
-    uint64_t address = (uint64_t)(uintptr_t)&runtime->system.queue->setup;
-    uint32_t args[3] = {0, (uint32_t)address, (uint32_t)(address >> 32)};
-    dev_sys_queue_open(runtime->device, args);
-    return VYRE_OK;
 }
 
 void vyre_system_destroy(vyre *runtime)
 {
-    vyre_queue_free(runtime->system.queue);
     pthread_cond_destroy(&runtime->system.answered);
     pthread_mutex_destroy(&runtime->system.lock);
+}
+
+void vyre_system_slot(uint32_t *slot, uint32_t opcode, const uint32_t args[VYRE_SLOT_ARGS])
+{
+    memset(slot, 0, VYRE_SLOT_BYTES);
+    slot[VYRE_SLOT_STATUS] = VYRE_SLOT_PUBLISHED;
+    slot[VYRE_SLOT_OPCODE] = opcode;
+    memcpy(&slot[VYRE_SLOT_ARG0], args, VYRE_SLOT_ARGS * sizeof(uint32_t));
 }
 
 /* Marks the request that a completion answers, and lets go of what it was for. (system.lock) */
@@ -67,9 +61,9 @@ static void answer(vyre *runtime, const vyre_completion *completion)
 static void reap_answers(vyre *runtime)
 {
     vyre_completion completions[16];
-    size_t count = 0;
+    size_t count;
     do {
-        vyre_queue_reap(runtime->system.queue, completions, 16, &count, NULL);
+        count = runtime->port->reap(runtime, completions, 16);
         for (size_t i = 0; i < count; i++)
             answer(runtime, &completions[i]);
     } while (count == 16);
@@ -80,20 +74,18 @@ static void reap_answers(vyre *runtime)
  * the ring is never full of requests that wait, and one that ends what they wait for gets through.
  * (system.lock)
  */
-static int post(vyre *runtime, struct vyre_request *request, uint32_t opcode, const uint32_t *args)
+static int post(vyre *runtime, struct vyre_request *request)
 {
     struct vyre_system *system = &runtime->system;
-    request->waits = opcode == DEV_SYS_DROP || opcode == DEV_SYS_QUEUE_CLOSE;
+    uint32_t slot[VYRE_SLOT_WORDS];
+    request->waits =
+        request->opcode == DEV_SYS_DROP || request->opcode == DEV_SYS_QUEUE_CLOSE;
     /* Half the room is for calls that somebody waits for. */
-    uint32_t most = dev_system_share(runtime->device) / (request->subject ? 2 : 1);
+    uint32_t most =
+        dev_system_share(runtime->options.inflight_slots) / (request->subject ? 2 : 1);
     if (request->waits && system->waiting >= most) return 0;
-    vyre_slot *slot = vyre_queue_slot(system->queue);
-    if (!slot) return 0;
-    memset(slot->word, 0, sizeof slot->word);
-    slot->word[VYRE_SLOT_STATUS] = VYRE_SLOT_PUBLISHED;
-    slot->word[VYRE_SLOT_OPCODE] = opcode;
-    memcpy(&slot->word[VYRE_SLOT_ARG0], args, VYRE_SLOT_ARGS * sizeof(uint32_t));
-    if (vyre_queue_submit(system->queue, &request->ticket, NULL) != VYRE_OK) return 0;
+    vyre_system_slot(slot, request->opcode, request->args);
+    if (!runtime->port->post(runtime, slot, &request->ticket)) return 0;
     request->posted = 1;
     system->waiting += request->waits;
     return 1;
@@ -106,9 +98,8 @@ static int post(vyre *runtime, struct vyre_request *request, uint32_t opcode, co
 static void post_waiting(vyre *runtime)
 {
     for (struct vyre_request *r = runtime->system.requests; r; r = r->next) {
-        uint32_t args[VYRE_SLOT_ARGS] = {r->handle};
         if (r->posted || r->keepers != 0) continue;
-        if (!post(runtime, r, DEV_SYS_DROP, args)) return;
+        if (!post(runtime, r)) return;
     }
 }
 
@@ -126,8 +117,8 @@ static void await_answers(vyre *runtime)
     }
     system->reaping = 1;
     pthread_mutex_unlock(&system->lock);
-    runtime->backend->help(runtime->device);
-    vyre_queue_pause(system->queue, vyre_clock_after(vyre_clock_ns(), HELP_PERIOD_NS));
+    runtime->port->help(runtime);
+    runtime->port->wait(runtime, vyre_clock_after(vyre_clock_ns(), HELP_PERIOD_NS));
     pthread_mutex_lock(&system->lock);
     system->reaping = 0;
     reap_answers(runtime);
@@ -153,11 +144,13 @@ vyre_status vyre_system_call(vyre *runtime, uint32_t opcode, const uint32_t args
 {
     struct vyre_system *system = &runtime->system;
     struct vyre_request request = {0};
+    request.opcode = opcode;
+    memcpy(request.args, args, sizeof request.args);
     pthread_mutex_lock(&system->lock);
     if (!system->reaping) reap_answers(runtime);
     post_waiting(runtime);
     /* Where there is no room, something under way has to end first. */
-    while (!vyre_runtime_stopped(runtime) && !post(runtime, &request, opcode, args))
+    while (!vyre_runtime_stopped(runtime) && !post(runtime, &request))
         await_answers(runtime);
     if (request.posted) {
         enlist(system, &request);
@@ -183,11 +176,8 @@ void vyre_system_collect(vyre *runtime)
 /* Waits until the device has taken the slot: from then on no later slot finds what it drops. */
 static void await_taken(vyre *runtime, uint64_t ticket)
 {
-    const vyre_queue *queue = runtime->system.queue;
-    for (;;) {
-        uint32_t taken = dev_load_acquire(&queue->page->taken, DEV_SYSTEM); /* A9 pairs with R9 */
-        if ((int32_t)(taken - (uint32_t)ticket) > 0 || vyre_runtime_stopped(runtime)) return;
-        runtime->backend->help(runtime->device);
+    while (!runtime->port->taken(runtime, ticket) && !vyre_runtime_stopped(runtime)) {
+        runtime->port->help(runtime);
         dev_yield();
     }
 }
@@ -203,6 +193,8 @@ static int outstanding(const struct vyre_system *system, uint64_t ticket)
 void vyre_system_drop(vyre *runtime, struct vyre_request *request)
 {
     struct vyre_system *system = &runtime->system;
+    request->opcode = DEV_SYS_DROP;
+    request->args[0] = request->handle;
     pthread_mutex_lock(&system->lock);
     if (!system->reaping) reap_answers(runtime);
     enlist(system, request);
@@ -215,7 +207,7 @@ void vyre_system_drop(vyre *runtime, struct vyre_request *request)
     /* Most things are unused by now, and the answer is there or comes at once. */
     uint64_t until_ns = vyre_clock_after(vyre_clock_ns(), DROP_PATIENCE_NS);
     do {
-        runtime->backend->help(runtime->device);
+        runtime->port->help(runtime);
         pthread_mutex_lock(&system->lock);
         if (!system->reaping) reap_answers(runtime);
         post_waiting(runtime);

@@ -40,7 +40,7 @@ static uint64_t advance(struct vyre_watcher *watcher)
 
 static int gone(const struct vyre_watcher *watcher)
 {
-    const struct dev_page *device = watcher->queue->runtime->device->page;
+    const struct dev_page *device = watcher->queue->runtime->page;
     return dev_load_acquire(&device->state, DEV_SYSTEM) == DEV_GONE;
 }
 

@@ -52,7 +52,7 @@ static uint32_t run_setup(const struct setup *setup, uint64_t seed, uint32_t pro
     machine.scalars_bound = setup->scalars_bound;
     if (vyre_open(&machine.runtime, &options, NULL) != VYRE_OK) return programs;
     if (setup->variant != ANY && vyre_interpreter_at(setup->variant, NULL))
-        machine.runtime->device->interpreter =
+        vyre_local_device(machine.runtime)->interpreter =
             (uint64_t)(uintptr_t)vyre_interpreter_at(setup->variant, NULL);
     for (uint32_t i = 0; i < programs; i++) {
         struct generate_options generate = {0};

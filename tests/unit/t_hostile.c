@@ -270,8 +270,8 @@ static void wild_words(void)
     vyre_error err;
     static const uint32_t wild[] = {9, 1000, 0x7FFFFFFF, 0x80000000u, UINT32_MAX};
     for (size_t i = 0; i < sizeof wild / sizeof wild[0]; i++) {
-        __atomic_store_n(&queue->page->doorbell, wild[i], __ATOMIC_RELEASE);
-        __atomic_store_n(&queue->page->params_tail, wild[i], __ATOMIC_RELEASE);
+        __atomic_store_n(&queue->bell->tail, wild[i], __ATOMIC_RELEASE);
+        __atomic_store_n(&queue->bell->special, wild[i], __ATOMIC_RELEASE);
         for (uint32_t k = 0; k < 50; k++) {
             must(vyre_prep_atomic_add(next_slot(other), WORD(0), 1, &err), &err);
             wait_for(other, submit(other));

@@ -32,8 +32,9 @@ struct worker {
 
 struct vyre_backend_run {
     struct vyre_memory *memory;
+    struct dev_runtime *device;
     size_t bytes;
-    uint32_t count;
+    uint32_t count; /* of the workers that run */
     struct worker worker[];
 };
 
@@ -43,8 +44,9 @@ static uint32_t cores(void)
     return online < 1 ? 1 : online > (long)MAX_WORKERS ? MAX_WORKERS : (uint32_t)online;
 }
 
-static void caps(vyre_caps *out)
+static void caps(vyre_caps *out, const char *device)
 {
+    (void)device;
     out->supported = 1;
     out->max_workers = MAX_WORKERS;
     out->default_workers = cores();
@@ -78,27 +80,37 @@ static void destroy(struct vyre_backend_run *run)
 }
 
 /* Ends the workers that run already: the device stops as if it had been told to. */
-static void abandon(struct dev_runtime *device, struct vyre_backend_run *run)
+static void abandon(struct vyre_backend_run *run)
 {
+    struct dev_runtime *device = run->device;
     __atomic_fetch_sub(&device->running, device->workers - run->count, __ATOMIC_ACQ_REL);
     __atomic_store_n(&device->shutdown, 1, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&device->wake_seq, 1, __ATOMIC_SEQ_CST);
     vyre_futex_wake(&device->wake_seq, UINT32_MAX);
     join(run);
-    destroy(run);
+    run->count = 0;
 }
 
-static vyre_status start(struct dev_runtime *device, struct vyre_memory *memory,
-                         struct vyre_backend_run **out, vyre_error *err)
+static vyre_status open_run(const struct vyre_backend_setup *setup, struct vyre_backend_run **out,
+                            vyre_error *err)
 {
-    void *memory_for_run;
-    size_t bytes = sizeof(struct vyre_backend_run) + device->workers * sizeof(struct worker);
-    vyre_status status = vyre_memory_alloc(memory, 1, bytes, "worker list", &memory_for_run, err);
+    void *memory;
+    size_t bytes =
+        sizeof(struct vyre_backend_run) + setup->options->workers * sizeof(struct worker);
+    vyre_status status = vyre_memory_alloc(setup->memory, 1, bytes, "worker list", &memory, err);
     if (status) return status;
-    struct vyre_backend_run *run = memory_for_run;
-    device->interpreter = (uint64_t)(uintptr_t)vyre_interpreter_choose();
-    run->memory = memory;
+    struct vyre_backend_run *run = memory;
+    run->memory = setup->memory;
     run->bytes = bytes;
+    *out = run;
+    return VYRE_OK;
+}
+
+static vyre_status start(struct vyre_backend_run *run, const struct vyre_backend_image *image,
+                         vyre_error *err)
+{
+    struct dev_runtime *device = run->device = image->device;
+    device->interpreter = (uint64_t)(uintptr_t)vyre_interpreter_choose();
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -111,14 +123,11 @@ static vyre_status start(struct dev_runtime *device, struct vyre_memory *memory,
         if (!failed) run->count++;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed) {
-        uint32_t count = run->count;
-        abandon(device, run);
-        return vyre_fail_errno(err, failed, "starting worker thread %u of %u", count + 1,
-                               device->workers);
-    }
-    *out = run;
-    return VYRE_OK;
+    if (!failed) return VYRE_OK;
+    uint32_t count = run->count;
+    abandon(run);
+    return vyre_fail_errno(err, failed, "starting worker thread %u of %u", count + 1,
+                           device->workers);
 }
 
 static int on_worker(const struct vyre_backend_run *run)
@@ -131,8 +140,9 @@ static int on_worker(const struct vyre_backend_run *run)
     return 0;
 }
 
-static void help(struct dev_runtime *device)
+static void help(struct vyre_backend_run *run)
 {
+    struct dev_runtime *device = run->device;
     if (!dev_lock_try(&device->page->poller)) return;
     if (dev_watch_news(&device->watch[0])) dev_poll_system(device);
     if (device->waiting_list != DEV_NONE) dev_system_retry(device);
@@ -140,11 +150,21 @@ static void help(struct dev_runtime *device)
     dev_role_leave(device, dev_load_relaxed(&device->ends) - 1);
 }
 
-static void wake(struct dev_runtime *device)
+static void wake(struct vyre_backend_run *run)
 {
-    __atomic_fetch_add(&device->wake_seq, 1, __ATOMIC_SEQ_CST);
-    vyre_futex_wake(&device->wake_seq, 1);
+    __atomic_fetch_add(&run->device->wake_seq, 1, __ATOMIC_SEQ_CST);
+    vyre_futex_wake(&run->device->wake_seq, 1);
 }
 
-const struct vyre_backend_table vyre_backend_cpu = {VYRE_BACKEND_CPU, "cpu",     caps, start, join,
-                                                    destroy,          on_worker, help, wake};
+const struct vyre_backend_table vyre_backend_cpu = {
+    .id = VYRE_BACKEND_CPU,
+    .name = "cpu",
+    .caps = caps,
+    .open = open_run,
+    .start = start,
+    .join = join,
+    .destroy = destroy,
+    .on_worker = on_worker,
+    .help = help,
+    .wake = wake,
+};

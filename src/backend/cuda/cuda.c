@@ -8,8 +8,9 @@
 
 #include <stdio.h>
 
-static void caps(vyre_caps *out)
+static void caps(vyre_caps *out, const char *device)
 {
+    (void)device;
     snprintf(out->name, sizeof out->name, "cuda");
     snprintf(out->device, sizeof out->device, "none");
     snprintf(out->reason, sizeof out->reason,
@@ -17,40 +18,18 @@ static void caps(vyre_caps *out)
     snprintf(out->fix, sizeof out->fix, "use the cpu backend");
 }
 
-static vyre_status start(struct dev_runtime *device, struct vyre_memory *memory,
-                         struct vyre_backend_run **run, vyre_error *err)
+static vyre_status open_run(const struct vyre_backend_setup *setup, struct vyre_backend_run **run,
+                            vyre_error *err)
 {
-    (void)device;
-    (void)memory;
+    vyre_caps none = VYRE_CAPS_INIT;
     (void)run;
-    return vyre_backend_refuse(&vyre_backend_cuda, err);
-}
-
-static void join(struct vyre_backend_run *run)
-{
-    (void)run;
-}
-
-static void destroy(struct vyre_backend_run *run)
-{
-    (void)run;
-}
-
-static int on_worker(const struct vyre_backend_run *run)
-{
-    (void)run;
-    return 0;
-}
-
-static void help(struct dev_runtime *device)
-{
-    (void)device;
-}
-
-static void wake(struct dev_runtime *device)
-{
-    (void)device;
+    caps(&none, setup->options->device);
+    return vyre_backend_refuse(&none, err);
 }
 
 const struct vyre_backend_table vyre_backend_cuda = {
-    VYRE_BACKEND_CUDA, "cuda", caps, start, join, destroy, on_worker, help, wake};
+    .id = VYRE_BACKEND_CUDA,
+    .name = "cuda",
+    .caps = caps,
+    .open = open_run,
+};
