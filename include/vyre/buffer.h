@@ -30,18 +30,18 @@ enum vyre_right { VYRE_RIGHT_READ = 1, VYRE_RIGHT_WRITE = 2 };
 
 enum vyre_buffer_flag {
     VYRE_BUFFER_RESTORED = 1 /**< DEVICE in a device host: the library keeps a copy of what was
-                                written with vyre_buffer_write, and a restart begins with it; without
-                                it a restart leaves zeroes. PINNED buffers live in the application
-                                and survive as they are */
+                                written with vyre_buffer_write, and a restart begins with it;
+                                without it a restart leaves zeroes. PINNED buffers live in the
+                                application and survive as they are */
 };
 
 /** How to make a buffer. Start from VYRE_BUFFER_OPTIONS_INIT. */
 typedef struct vyre_buffer_options {
-    uint32_t size;   /**< sizeof(vyre_buffer_options) */
-    uint32_t kind;   /**< enum vyre_buffer_kind; default DEVICE */
-    uint32_t tenant; /**< owner; default VYRE_TENANT_DEFAULT */
-    uint32_t rights; /**< enum vyre_right, at least one; default both */
-    uint32_t flags;  /**< enum vyre_buffer_flag */
+    uint32_t size;     /**< sizeof(vyre_buffer_options) */
+    uint32_t kind;     /**< enum vyre_buffer_kind; default DEVICE */
+    uint32_t tenant;   /**< owner; default VYRE_TENANT_DEFAULT */
+    uint32_t rights;   /**< enum vyre_right, at least one; default both */
+    uint32_t flags;    /**< enum vyre_buffer_flag */
     uint32_t reserved; /**< 0 */
 } vyre_buffer_options;
 

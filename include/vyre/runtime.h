@@ -137,9 +137,9 @@ typedef struct vyre_options {
                                from   the first program on; what is never used costs only addresses */
     uint32_t place;         /**< enum vyre_place; default AUTO */
     uint32_t stall_policy;  /**< enum vyre_stall_policy; default REPORT */
-    uint64_t stall_ns; /**< a device without heartbeat for so long is stalled; 0: nobody looks;
-                          default 1 s in a device host, 0 in this process, where looking takes a
-                          thread */
+    uint64_t stall_ns;      /**< a device without heartbeat for so long is stalled; 0: nobody looks;
+                               default 1 s in a device host, 0 in this process, where looking takes a
+                               thread */
     uint64_t park_ns;  /**< CUDA: an idle kernel leaves the GPU after so long; 0: never; default 200
                           ms */
     uint64_t sleep_ns; /**< CUDA: how often a thread that waits without spinning looks at its

@@ -2,8 +2,8 @@
  *
  * What a backend is: a const table of calls by which the process that owns a device gets memory of
  * it, starts the workers and ends them. The runtime lays out the device's memory (device/layout.h)
- * and hands it to start; from then on it talks to the device through memory alone, and wakes it when
- * it sleeps.
+ * and hands it to start; from then on it talks to the device through memory alone, and wakes it
+ * when it sleeps.
  *
  * Order of calls: open, then memory calls and start, then anything, then join (the device is
  * stopping), then memory calls, then destroy.
@@ -25,12 +25,12 @@ struct vyre_backend_setup {
     const vyre_options *options; /* checked, no VYRE_DEFAULT left */
 };
 
-/* Where the device's tables lie: in this process, and for the device. The image becomes the device's
- * when it is started; afterwards `device` is a shadow where the two differ. */
+/* Where the device's tables lie: in this process, and for the device. The image becomes the
+ * device's when it is started; afterwards `device` is a shadow where the two differ. */
 struct vyre_backend_image {
-    struct dev_runtime *device;  /* as this process sees it */
+    struct dev_runtime *device;   /* as this process sees it */
     struct dev_runtime *resident; /* the same with addresses of the device; equal where direct */
-    uint64_t address;            /* where the device has the image */
+    uint64_t address;             /* where the device has the image */
     size_t bytes;
 };
 
@@ -51,6 +51,13 @@ struct vyre_backend_memory {
                          size_t bytes, vyre_error *err);
     vyre_status (*read)(struct vyre_backend_run *run, void *into, uint64_t address, size_t bytes,
                         vyre_error *err);
+};
+
+/* A native operation for a GPU. */
+struct vyre_native_image {
+    const void *bytes;
+    size_t length;
+    const char *function;
 };
 
 struct vyre_backend_table {
@@ -75,6 +82,14 @@ struct vyre_backend_table {
      * at it, the caller does so itself; where the device is not in this process, nothing happens.
      */
     void (*help)(struct vyre_backend_run *run);
+    /*
+     * Links a function of the embedding program (PTX or a relocatable cubin) with the kernel and
+     * loads the whole; *number is what the device calls it by. The kernel has been told to park
+     * (DEV_SYS_PARK) and does not run again before this returns. NULL: the backend has no such
+     * operations.
+     */
+    vyre_status (*link)(struct vyre_backend_run *run, const struct vyre_native_image *image,
+                        uint64_t *number, vyre_error *err);
     /* Some of those who sleep shall look at the doorbells. Any thread. */
     void (*wake)(struct vyre_backend_run *run);
 };

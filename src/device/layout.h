@@ -55,9 +55,10 @@ struct dev_params {
  * application lie side by side, so that one read covers many; else in the page of their queue.
  */
 struct dev_bell {
-    uint32_t tail;    /* index after the last published slot (R1) */
-    uint32_t special; /* index after the last of them that is not plain: it has a parameter block, or
-                         (as far as a producer looks, see setup.classified) may not be run in place */
+    uint32_t tail; /* index after the last published slot (R1) */
+    uint32_t
+        special; /* index after the last of them that is not plain: it has a parameter block, or
+                    (as far as a producer looks, see setup.classified) may not be run in place */
 };
 
 /* The single words of a queue. One line a writer. */
@@ -262,7 +263,7 @@ struct dev_runtime {
     /* fixed while workers run */
     struct dev_page *page;     /* begins the memory that is shared with the application */
     struct dev_vitals *vitals; /* follows it; see vitals.h */
-    struct dev_queue *queues; /* queues[0] is the system queue */
+    struct dev_queue *queues;  /* queues[0] is the system queue */
     struct dev_watch *watch;
     struct dev_handle *handles;
     uint32_t *opcode_map; /* open addressing: handle index or DEV_NONE; (poller) */

@@ -191,8 +191,7 @@ DEV_FN uint32_t dev_poll_queue(struct dev_runtime *rt, struct dev_watch *watch,
     uint32_t lifted = queue->barrier, fence = queue->fence;
     if (lifted && !dev_barrier_lift(rt, queue))
         return queue->fence != fence; /* handed to the run queues: somebody may have to wake */
-    uint32_t tail =
-        dev_load_acquire(&queue->setup.bell->tail, DEV_SYSTEM); /* A1 pairs with R1 */
+    uint32_t tail = dev_load_acquire(&queue->setup.bell->tail, DEV_SYSTEM); /* A1 pairs with R1 */
     uint32_t published = tail - (uint32_t)queue->head;
     if (published == 0 || published > queue->setup.slots) return lifted;
     uint32_t n = dev_batch_copy(queue, batch, published < DEV_BATCH ? published : DEV_BATCH);

@@ -25,7 +25,17 @@ enum dev_system_opcode {
     DEV_SYS_QUEUE_OPEN = 0x103,  /* queue shape mapping(2) bell(2) cancel-bits(2) first-ticket(2)
                                     first-completion(2); see dev_queue_shape */
     DEV_SYS_QUEUE_CLOSE = 0x104, /* queue */
-    DEV_SYS_FRAMES = 0x105       /* address(2): where frames lie; once, before the first program */
+    DEV_SYS_FRAMES = 0x105,      /* address(2): where frames lie; once, before the first program */
+    DEV_SYS_PARK = 0x106,  /* the resident kernel leaves the GPU as soon as what runs has ended,
+                              and waits to be woken; nothing where workers are threads */
+    DEV_SYS_REPLAY = 0x107 /* queue ticket(2) address(2) of a struct dev_replay: a slot that was
+                              submitted to a device that is gone runs under its old ticket */
+};
+
+/* What REPLAY runs. */
+struct dev_replay {
+    uint32_t slot[VYRE_SLOT_WORDS];
+    struct dev_params params; /* used where its ticket is the slot's */
 };
 
 DEV_FN uint64_t dev_pair(const uint32_t *low)

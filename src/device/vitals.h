@@ -5,9 +5,9 @@
  * anybody, at any time, without a word to the device. The page of the device (struct dev_page) lies
  * at its beginning.
  *
- * The poller writes the heartbeat and the queues' counts, at most once a period; a worker writes its
- * own line when it begins something that may take long, and when that has ended. A line that is being
- * written has an odd version, so a reader never takes half of one slot for half of another.
+ * The poller writes the heartbeat and the queues' counts, at most once a period; a worker writes
+ * its own line when it begins something that may take long, and when that has ended. A line that is
+ * being written has an odd version, so a reader never takes half of one slot for half of another.
  */
 #ifndef VYRE_DEVICE_VITALS_H
 #define VYRE_DEVICE_VITALS_H

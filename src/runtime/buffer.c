@@ -166,8 +166,8 @@ vyre_status vyre_buffer_write(vyre_buffer *buffer, size_t offset, const void *by
 {
     vyre_status status = check_range(buffer, offset, bytes, length, err);
     if (status || length == 0) return status;
-    return buffer->runtime->port->block_write(buffer->runtime, &buffer->block, offset, bytes, length,
-                                              err);
+    return buffer->runtime->port->block_write(buffer->runtime, &buffer->block, offset, bytes,
+                                              length, err);
 }
 
 vyre_status vyre_buffer_read(vyre_buffer *buffer, size_t offset, void *bytes, size_t length,

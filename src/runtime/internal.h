@@ -42,8 +42,8 @@ struct vyre_request {
 struct vyre_system {
     pthread_mutex_t lock;
     pthread_cond_t answered;
-    uint32_t reaping;  /* a thread waits for the ring on behalf of all */
-    uint32_t waiting;  /* requests under way that wait for a condition */
+    uint32_t reaping; /* a thread waits for the ring on behalf of all */
+    uint32_t waiting; /* requests under way that wait for a condition */
     struct vyre_request *requests;
 };
 
@@ -62,15 +62,15 @@ struct vyre {
     struct vyre_log log;
     const struct vyre_backend_table *backend;
     const struct vyre_port *port;
-    vyre_options options; /* as checked: no VYRE_DEFAULT left */
+    vyre_options options;      /* as checked: no VYRE_DEFAULT left */
     struct dev_page *page;     /* what the device says to every producer */
     struct dev_vitals *vitals; /* and about itself */
     struct vyre_block shared;  /* the memory that these two lie in */
     struct dev_bell *bells;    /* one for each queue where they lie together, or NULL */
     struct vyre_block bells_block;
-    uint32_t sealed;           /* queues are sealed unless they ask for something else */
-    uint32_t silent;           /* the device wakes no sleeper of this process: look now and then */
-    struct vyre_local *local;  /* local port: the device */
+    uint32_t sealed;            /* queues are sealed unless they ask for something else */
+    uint32_t silent;            /* the device wakes no sleeper of this process: look now and then */
+    struct vyre_local *local;   /* local port: the device */
     struct vyre_hosted *hosted; /* hosted port: the connection */
     struct vyre_system system;
     struct vyre_handle_pool handles;
@@ -120,7 +120,7 @@ struct vyre_queue {
     struct dev_queue_page *page;
     struct dev_bell *bell;
     uint32_t classify; /* the bell says which slots are not plain */
-    vyre_queue *next;             /* (system.lock) in the runtime's list */
+    vyre_queue *next;  /* (system.lock) in the runtime's list */
     struct vyre_watcher *watcher;
 
     /* submitting thread */
@@ -184,7 +184,7 @@ struct vyre_kernel {
 struct vyre_program {
     vyre *runtime;
     vyre_kernel *kernel;
-    struct vm_header *code; /* its own copy */
+    struct vm_header *code;  /* its own copy */
     struct vyre_block block; /* the same for the device */
     uint32_t handle;
     uint32_t opcode;
@@ -199,8 +199,8 @@ struct vyre_bindings {
     uint32_t handle;
     uint32_t count; /* the program's views */
     struct vyre_request drop;
-    vyre_bindings *next; /* (system.lock) */
-    vyre_buffer **kept;  /* the buffer of each view, or NULL */
+    vyre_bindings *next;      /* (system.lock) */
+    vyre_buffer **kept;       /* the buffer of each view, or NULL */
     struct dev_bindings *set; /* as it was made */
     struct vyre_block block;  /* the same for the device, which notes addresses in it */
 };

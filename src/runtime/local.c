@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
  * The port of the process that owns the device: memory from the backend, requests through the ring
- * of queue 0. On the CPU backend the device's memory is this process's own; on others a shadow of the
- * device's tables is kept and refreshed where somebody wants to look.
+ * of queue 0. On the CPU backend the device's memory is this process's own; on others a shadow of
+ * the device's tables is kept and refreshed where somebody wants to look.
  */
 #include <string.h>
 
@@ -182,10 +182,24 @@ static vyre_status local_view(vyre *runtime, uint32_t view, uint32_t tenant, voi
         *words = at;
         return VYRE_OK;
     }
-    uint64_t address = image->address + (uint64_t)(at - (const unsigned char *)(void *)image->device);
+    uint64_t address =
+        image->address + (uint64_t)(at - (const unsigned char *)(void *)image->device);
     vyre_status status = far_memory(runtime)->read(runtime->local->run, room, address,
                                                    vyre_view_bytes(runtime, view), err);
     if (!status) *words = room;
+    return status;
+}
+
+static vyre_status local_link(vyre *runtime, const struct vyre_native_image *image,
+                              uint64_t *number, vyre_error *err)
+{
+    uint32_t args[VYRE_SLOT_ARGS] = {0}, result;
+    if (!runtime->backend->link)
+        return vyre_fail_with(err, VYRE_E_UNSUPPORTED, "register a C function instead",
+                              "the %s backend runs no CUDA code", runtime->backend->name);
+    vyre_status status = vyre_system_call(runtime, DEV_SYS_PARK, args, &result, err);
+    if (!status) status = runtime->backend->link(runtime->local->run, image, number, err);
+    runtime->backend->wake(runtime->local->run);
     return status;
 }
 
@@ -219,7 +233,8 @@ static void local_destroy(vyre *runtime)
     runtime->local = NULL;
 }
 
-/* Queue 0. The device cannot be told of it through itself: it is opened while no worker runs yet. */
+/* Queue 0. The device cannot be told of it through itself: it is opened while no worker runs yet.
+ */
 static vyre_status make_queue(vyre *runtime, vyre_error *err)
 {
     vyre_queue_options options = VYRE_QUEUE_OPTIONS_INIT;
@@ -234,7 +249,8 @@ static vyre_status make_queue(vyre *runtime, vyre_error *err)
     return VYRE_OK;
 }
 
-static vyre_status make_shared_page(vyre *runtime, const struct vyre_mapping *given, vyre_error *err)
+static vyre_status make_shared_page(vyre *runtime, const struct vyre_mapping *given,
+                                    vyre_error *err)
 {
     const vyre_options *options = &runtime->options;
     struct vyre_block *block = &runtime->shared;
@@ -280,7 +296,7 @@ struct dev_runtime *vyre_local_device(const vyre *runtime)
 }
 
 const struct vyre_port vyre_port_local = {
-    "local",     local_block_make, local_block_free, local_block_write, local_block_read,
-    local_post,  local_reap,       local_wait,       local_taken,       local_help,
-    local_view,  local_wake,       local_join,       local_on_worker,   local_destroy,
+    "local",    local_block_make, local_block_free, local_block_write, local_block_read, local_post,
+    local_reap, local_wait,       local_taken,      local_help,        local_view,       local_link,
+    local_wake, local_join,       local_on_worker,  local_destroy,
 };

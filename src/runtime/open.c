@@ -132,7 +132,9 @@ static vyre_status choose(vyre *runtime, vyre_options *options, vyre_caps *caps,
         id = cuda ? VYRE_BACKEND_CUDA : VYRE_BACKEND_CPU;
         snprintf(runtime->choice, sizeof runtime->choice, "auto chose %s: %.120s",
                  cuda ? "cuda" : "cpu",
-                 status ? why.message : caps->supported ? caps->device : caps->reason);
+                 status            ? why.message
+                 : caps->supported ? caps->device
+                                   : caps->reason);
     } else {
         snprintf(runtime->choice, sizeof runtime->choice, "%s, as asked for",
                  vyre_backend_find(id)->name);

@@ -2,9 +2,9 @@
  *
  * How a runtime reaches its device. `local` is for the process that owns the device: memory comes
  * from the backend, requests go into the ring of queue 0. `hosted` is for an application whose
- * device lives in a device host: the same requests travel over a socket, and the host puts them into
- * queue 0. Everything above this table (handles, buffers, programs, queues, queue 0's bookkeeping)
- * is the same code for both.
+ * device lives in a device host: the same requests travel over a socket, and the host puts them
+ * into queue 0. Everything above this table (handles, buffers, programs, queues, queue 0's
+ * bookkeeping) is the same code for both.
  *
  * Requests name memory by blocks. The address of a block is the device's own address where the port
  * is local, and a number that the host knows where it is not.
@@ -31,8 +31,8 @@ struct vyre_block {
     struct vyre_memory *memory; /* that counts it */
     const char *what;           /* names it in errors */
     /* set by block_make */
-    uint64_t address; /* by which requests name it; 0: there is none */
-    void *host;       /* where this process sees it, or NULL */
+    uint64_t address;            /* by which requests name it; 0: there is none */
+    void *host;                  /* where this process sees it, or NULL */
     struct vyre_mapping mapping; /* of a SHARED block (may be set before); hosted: of a host copy */
     struct vyre_block *next;     /* hosted: what a restart makes again */
     struct vyre_block *previous;
@@ -47,13 +47,16 @@ enum vyre_view {
     VYRE_VIEW_COUNTS = 4       /* one word: frames_full */
 };
 
+struct vyre_native_image; /* backend/backend.h */
+
 struct vyre_port {
     const char *name;
 
     /* Memory. Any thread. contents NULL: zeroes. */
     vyre_status (*block_make)(vyre *runtime, struct vyre_block *block, const void *contents,
                               vyre_error *err);
-    void (*block_free)(vyre *runtime, struct vyre_block *block); /* one that was not made is allowed */
+    void (*block_free)(vyre *runtime,
+                       struct vyre_block *block); /* one that was not made is allowed */
     vyre_status (*block_write)(vyre *runtime, struct vyre_block *block, size_t at,
                                const void *bytes, size_t length, vyre_error *err);
     vyre_status (*block_read)(vyre *runtime, struct vyre_block *block, size_t at, void *bytes,
@@ -71,10 +74,15 @@ struct vyre_port {
     vyre_status (*view)(vyre *runtime, uint32_t view, uint32_t tenant, void *room,
                         const void **words, vyre_error *err);
 
-    void (*wake)(vyre *runtime);         /* a submit found the device asleep */
-    void (*join)(vyre *runtime);         /* waits for the end of a device that was told to stop */
+    /* Links a native operation for a GPU; *number is its address in the request that installs it.
+     */
+    vyre_status (*link)(vyre *runtime, const struct vyre_native_image *image, uint64_t *number,
+                        vyre_error *err);
+
+    void (*wake)(vyre *runtime);           /* a submit found the device asleep */
+    void (*join)(vyre *runtime);           /* waits for the end of a device that was told to stop */
     int (*on_worker)(const vyre *runtime); /* whether the caller is one of the device's workers */
-    void (*destroy)(vyre *runtime);      /* frees what open made; after join, or where open failed */
+    void (*destroy)(vyre *runtime); /* frees what open made; after join, or where open failed */
 };
 
 extern const struct vyre_port vyre_port_local;
@@ -87,8 +95,8 @@ int vyre_port_direct(const vyre *runtime);
 size_t vyre_view_bytes(const vyre *runtime, uint32_t view);
 
 /* local.c: opens the backend, lays out the device's memory and queue 0, and starts the workers. The
- * options are checked. `shared`, unless NULL, is where page and vitals shall lie (a device host gets
- * it from its application). */
+ * options are checked. `shared`, unless NULL, is where page and vitals shall lie (a device host
+ * gets it from its application). */
 vyre_status vyre_local_open(vyre *runtime, const struct vyre_mapping *shared, vyre_error *err);
 
 /* The device's tables as this process sees them; for tests of a direct device. */

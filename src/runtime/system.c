@@ -78,11 +78,9 @@ static int post(vyre *runtime, struct vyre_request *request)
 {
     struct vyre_system *system = &runtime->system;
     uint32_t slot[VYRE_SLOT_WORDS];
-    request->waits =
-        request->opcode == DEV_SYS_DROP || request->opcode == DEV_SYS_QUEUE_CLOSE;
+    request->waits = request->opcode == DEV_SYS_DROP || request->opcode == DEV_SYS_QUEUE_CLOSE;
     /* Half the room is for calls that somebody waits for. */
-    uint32_t most =
-        dev_system_share(runtime->options.inflight_slots) / (request->subject ? 2 : 1);
+    uint32_t most = dev_system_share(runtime->options.inflight_slots) / (request->subject ? 2 : 1);
     if (request->waits && system->waiting >= most) return 0;
     vyre_system_slot(slot, request->opcode, request->args);
     if (!runtime->port->post(runtime, slot, &request->ticket)) return 0;
