@@ -7,6 +7,7 @@
 #define VYRE_DEVICE_COMPLETE_H
 
 #include "device/layout.h"
+#include "wire/seal.h"
 
 /* How a slot ended. */
 struct dev_end {
@@ -32,6 +33,29 @@ DEV_FN struct dev_end dev_end_fault(uint64_t ticket, uint32_t opcode, uint32_t f
     return end;
 }
 
+/* Laps have 31 bits: the highest bit of the lap word says that the word is a seal. */
+#define DEV_SEAL_BIT 0x80000000u
+
+/* The lap of the entry with this index; entries of the lap before are older. */
+DEV_FN uint32_t dev_completion_lap_of(uint64_t index, uint32_t log2_slots)
+{
+    return ((uint32_t)(index >> log2_slots) + 1) & ~DEV_SEAL_BIT;
+}
+
+/*
+ * The seal of a completion that certifies itself: the same hash as a slot's, over the fifteen words
+ * beside the lap, and the lap. It stands in the lap's place, for an operation that wrote nothing
+ * else; so the entry needs no order among its stores.
+ */
+DEV_FN uint32_t dev_completion_seal(const uint32_t *entry, uint32_t lap)
+{
+    uint32_t word[VYRE_COMPLETION_WORDS];
+    for (uint32_t i = 0; i < VYRE_COMPLETION_WORDS; i++)
+        word[i] = entry[i];
+    word[VYRE_COMPLETION_LAP] = entry[VYRE_SLOT_TENANT]; /* the seal reads all but that place */
+    return vyre_seal(word, lap) | DEV_SEAL_BIT;
+}
+
 /* The lap that an entry of a completion ring is of; with it all its words are visible (A2, pairs
  * with R2 below). Read in one piece with the steps, as it is written. Any thread. */
 DEV_FN uint32_t dev_completion_lap(const uint32_t *entry)
@@ -49,7 +73,7 @@ DEV_FN void dev_complete_entry(struct dev_queue *queue, uint64_t index, const st
                                                   VYRE_COMPLETION_WORDS);
     uint32_t status =
         end->fault ? (uint32_t)VYRE_SLOT_FAULT | end->fault << 16 : (uint32_t)VYRE_SLOT_DONE;
-    uint32_t lap = (uint32_t)(index >> queue->log2_slots) + 1;
+    uint32_t lap = dev_completion_lap_of(index, queue->log2_slots);
     dev_store64_relaxed(&word[0], end->ticket);
     dev_store64_relaxed(&word[1], (uint64_t)end->opcode << 32 | status);
     dev_store64_relaxed(&word[2], (uint64_t)end->out_of_bounds << 32 | end->pc);
@@ -67,11 +91,15 @@ DEV_FN void dev_complete_entry(struct dev_queue *queue, uint64_t index, const st
  */
 DEV_FN void dev_notify(struct dev_queue *queue)
 {
+#if !defined(__CUDACC__) /* across a link nobody is told: waiting hosts look themselves */
     struct dev_queue_page *page = queue->setup.page;
     dev_fence_full(); /* F3 */
     if ((dev_load_relaxed(&page->waiter) | dev_load_relaxed(&page->watcher)) == 0) return;
     dev_add_relaxed(&page->event, 1);
     dev_wake(&page->event, DEV_NONE);
+#else
+    (void)queue;
+#endif
 }
 
 /* Counts n slots of one priority that were claimed for a tenant. */

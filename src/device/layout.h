@@ -134,6 +134,7 @@ struct dev_queue {
     uint64_t grace_tail[DEV_GRACES]; /* (poller) what had been published when each period began */
     uint64_t completed; /* (atomic) completion entries reserved; the next one's index */
     uint32_t inflight;  /* (atomic) slots taken and not ended, a waiting fence not counted */
+    uint32_t chunked;   /* (atomic) slots in chunks that were handed to workers of a resident kernel */
     uint32_t runs;      /* (atomic) those of them that run programs */
 };
 
@@ -242,7 +243,9 @@ struct dev_page {
     uint32_t poller;   /* (atomic) the poller's role: 1 while a worker looks at the doorbells */
     uint32_t sleepers; /* (atomic) workers asleep, or about to be */
     uint32_t state;    /* enum dev_state */
-    uint32_t pad[13];
+    uint32_t left;     /* resident kernel: number of the last launch that has left */
+    uint32_t again;    /* resident kernel: number of the last launch that left to be launched again */
+    uint32_t pad[11];
 };
 
 /*
@@ -273,6 +276,7 @@ struct dev_runtime {
     struct dev_log *logs;       /* max_tenants */
     struct dev_run *runs;       /* run_slots */
     uint32_t *worker_frame;     /* the frame of each worker; its own */
+    struct dev_handover *handover; /* resident kernel: see resident.h; NULL where workers are threads */
     uint32_t max_queues;
     uint32_t max_tenants;
     uint32_t max_handles;
@@ -307,6 +311,8 @@ struct dev_runtime {
     uint32_t
         waiting_mask; /* bit p: level p is not empty; read without the lock for a hint (atomic) */
     struct dev_level levels[VYRE_PRIORITIES];
+    uint32_t pushes;       /* entries that were ever put into a run queue */
+    uint32_t pushes_pad;
     uint32_t free_run;     /* list of free runs */
     uint32_t free_runs;    /* how many; read by the poller for a hint (atomic) */
     uint32_t free_frame;   /* list of free frames */

@@ -5,7 +5,8 @@
  *
  * Words that two parties touch are read and written only through these calls. A scope says how far
  * an ordering reaches: DEV_DEVICE among the workers of one device, DEV_SYSTEM to the host as well.
- * There are no bare fences but dev_fence_full, which belongs to the sleep hand-shake.
+ * There are two bare fences: dev_fence_full belongs to the sleep hand-shake, dev_fence_both stands
+ * between loads and stores of the resident kernel's warps, where one fence serves many words.
  */
 #ifndef VYRE_DEVICE_PLATFORM_H
 #define VYRE_DEVICE_PLATFORM_H
@@ -24,6 +25,12 @@ typedef uint64_t dev_word64;
 #else
 typedef uint64_t __attribute__((may_alias)) dev_word64;
 #endif
+
+/* Four words at once; aligned to their size. */
+struct dev_word128 {
+    uint64_t low;
+    uint64_t high;
+};
 
 enum dev_scope { DEV_DEVICE = 0, DEV_SYSTEM = 1 };
 
@@ -200,6 +207,34 @@ DEV_FN void dev_fence_full(void)
     asm volatile("fence.sc.sys;" : : : "memory");
 }
 
+/* Acquire for the relaxed loads before it, release for the relaxed stores after it. */
+DEV_FN void dev_fence_both(enum dev_scope scope)
+{
+    if (scope == DEV_SYSTEM)
+        asm volatile("fence.acq_rel.sys;" : : : "memory");
+    else
+        asm volatile("fence.acq_rel.gpu;" : : : "memory");
+}
+
+/* Four words in one access. */
+DEV_FN struct dev_word128 dev_load128_relaxed(const struct dev_word128 *word)
+{
+    struct dev_word128 value;
+    asm volatile("{ .reg .b128 both; ld.relaxed.sys.b128 both, [%2]; mov.b128 {%0, %1}, both; }"
+                 : "=l"(value.low), "=l"(value.high)
+                 : "l"(word)
+                 : "memory");
+    return value;
+}
+
+DEV_FN void dev_store128_relaxed(struct dev_word128 *word, struct dev_word128 value)
+{
+    asm volatile("{ .reg .b128 both; mov.b128 both, {%1, %2}; st.relaxed.sys.b128 [%0], both; }"
+                 :
+                 : "l"(word), "l"(value.low), "l"(value.high)
+                 : "memory");
+}
+
 /* A GPU's caches do not read what is written whole. */
 DEV_FN int dev_stream(void *to, const uint32_t *from, uint32_t count)
 {
@@ -232,11 +267,14 @@ DEV_FN void dev_yield(void)
     __nanosleep(100);
 }
 
+/* The host's monotonic clock less the GPU's timer; set before each launch. */
+extern "C" __constant__ int64_t vyre_clock_shift;
+
 DEV_FN uint64_t dev_clock_ns(void)
 {
     uint64_t now;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-    return now;
+    return now + (uint64_t)vyre_clock_shift;
 }
 
 /* A GPU worker never sleeps in the kernel: it backs off, and the kernel parks. */
@@ -412,6 +450,31 @@ DEV_FN void dev_fence_full(void)
 #    else
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 #    endif
+}
+
+DEV_FN void dev_fence_both(enum dev_scope scope)
+{
+    (void)scope;
+#    if defined(__SANITIZE_THREAD__) || defined(VYRE_TSAN)
+    dev_fence_full();
+#    else
+    __atomic_thread_fence(__ATOMIC_ACQ_REL);
+#    endif
+}
+
+/* In two pieces here: the low one goes last and is read first, so it vouches for the high one. */
+DEV_FN struct dev_word128 dev_load128_relaxed(const struct dev_word128 *word)
+{
+    struct dev_word128 value;
+    value.low = __atomic_load_n(&word->low, __ATOMIC_ACQUIRE);
+    value.high = __atomic_load_n(&word->high, __ATOMIC_RELAXED);
+    return value;
+}
+
+DEV_FN void dev_store128_relaxed(struct dev_word128 *word, struct dev_word128 value)
+{
+    __atomic_store_n(&word->high, value.high, __ATOMIC_RELAXED);
+    __atomic_store_n(&word->low, value.low, __ATOMIC_RELEASE);
 }
 
 DEV_FN void dev_pause(void)

@@ -76,7 +76,7 @@ DEV_FN void dev_barrier_set(struct dev_runtime *rt, struct dev_queue *queue, uin
  * more. */
 DEV_FN int dev_barrier_lift(struct dev_runtime *rt, struct dev_queue *queue)
 {
-    if (dev_load_acquire(&queue->inflight, DEV_DEVICE) != 0) return 0; /* A4 pairs with R4 */
+    if (!dev_queue_ended(queue)) return 0;
     dev_barrier_set(rt, queue, 0);
     uint32_t index = queue->fence;
     if (index == DEV_NONE) return 1;
@@ -182,19 +182,12 @@ DEV_FN uint32_t dev_take(struct dev_runtime *rt, struct dev_watch *watch,
     return taken;
 }
 
-/* Takes what a queue has, up to a batch; returns how many slots, a fence that went on counted
- * too. */
-DEV_FN uint32_t dev_poll_queue(struct dev_runtime *rt, struct dev_watch *watch,
-                               struct dev_batch *batch)
+/* Takes the n slots that were copied and fit their seals. None: the slot at the head is read again,
+ * until it has had its share of polls. Returns how many were taken or ended. */
+DEV_FN uint32_t dev_poll_copied(struct dev_runtime *rt, struct dev_watch *watch,
+                                const struct dev_batch *batch, uint32_t n)
 {
     struct dev_queue *queue = &rt->queues[watch->queue];
-    uint32_t lifted = queue->barrier, fence = queue->fence;
-    if (lifted && !dev_barrier_lift(rt, queue))
-        return queue->fence != fence; /* handed to the run queues: somebody may have to wake */
-    uint32_t tail = dev_load_acquire(&queue->setup.bell->tail, DEV_SYSTEM); /* A1 pairs with R1 */
-    uint32_t published = tail - (uint32_t)queue->head;
-    if (published == 0 || published > queue->setup.slots) return lifted;
-    uint32_t n = dev_batch_copy(queue, batch, published < DEV_BATCH ? published : DEV_BATCH);
     uint32_t taken = 0;
     if (n != 0) {
         queue->seal_misses = 0;
@@ -209,7 +202,23 @@ DEV_FN uint32_t dev_poll_queue(struct dev_runtime *rt, struct dev_watch *watch,
         dev_head_advance(queue, watch, 1);
         taken = 1;
     }
-    return taken + lifted;
+    return taken;
+}
+
+/* Takes what a queue has, up to a batch; returns how many slots, a fence that went on counted
+ * too. */
+DEV_FN uint32_t dev_poll_queue(struct dev_runtime *rt, struct dev_watch *watch,
+                               struct dev_batch *batch)
+{
+    struct dev_queue *queue = &rt->queues[watch->queue];
+    uint32_t lifted = queue->barrier, fence = queue->fence;
+    if (lifted && !dev_barrier_lift(rt, queue))
+        return queue->fence != fence; /* handed to the run queues: somebody may have to wake */
+    uint32_t tail = dev_load_acquire(&queue->setup.bell->tail, DEV_SYSTEM); /* A1 pairs with R1 */
+    uint32_t published = tail - (uint32_t)queue->head;
+    if (published == 0 || published > queue->setup.slots) return lifted;
+    uint32_t n = dev_batch_copy(queue, batch, published < DEV_BATCH ? published : DEV_BATCH);
+    return lifted + dev_poll_copied(rt, watch, batch, n);
 }
 
 /* One look at queue 0, then at every other queue, each first in its turn; returns how much was

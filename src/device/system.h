@@ -160,6 +160,7 @@ DEV_FN uint32_t dev_sys_queue_open(struct dev_runtime *rt, const uint32_t *arg)
     queue->seal_misses = 0;
     queue->cancel_pending = 0;
     queue->inflight = 0;
+    queue->chunked = 0;
     queue->runs = 0;
     dev_grace_open(queue);
     queue->watch = rt->watch_count;
@@ -176,6 +177,13 @@ DEV_FN uint32_t dev_sys_queue_open(struct dev_runtime *rt, const uint32_t *arg)
     return VYRE_FAULT_NONE;
 }
 
+/* Whether everything that was taken from the queue has ended. */
+DEV_FN int dev_queue_ended(const struct dev_queue *queue)
+{
+    return dev_load_acquire(&queue->inflight, DEV_DEVICE) == 0 && /* A4 pairs with R4 */
+           dev_load_acquire(&queue->chunked, DEV_DEVICE) == 0;    /* A14 pairs with R14 */
+}
+
 /* 1: the queue had nothing left and is closed. */
 DEV_FN int dev_sys_queue_close(struct dev_runtime *rt, uint32_t index)
 {
@@ -183,7 +191,7 @@ DEV_FN int dev_sys_queue_close(struct dev_runtime *rt, uint32_t index)
     uint32_t tail = dev_load_acquire(&queue->setup.bell->tail, DEV_SYSTEM);
     uint32_t left = tail - (uint32_t)queue->head;
     if (left != 0 && left <= queue->setup.slots) return 0;
-    if (queue->barrier || dev_load_acquire(&queue->inflight, DEV_DEVICE) != 0) return 0; /* A4 */
+    if (queue->barrier || !dev_queue_ended(queue)) return 0;
     dev_lock(&rt->sched);
     struct dev_watch last = rt->watch[--rt->watch_count];
     rt->watch[queue->watch] = last;

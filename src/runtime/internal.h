@@ -134,7 +134,7 @@ struct vyre_queue {
     /* reaping thread */
     char reap_line[VYRE_CACHE_LINE];
     uint64_t reaped; /* (atomic) first_ticket plus how many completions the caller has received */
-    uint64_t next_entry;
+    uint64_t next_entry; /* (atomic) index of the next entry to take from the ring */
     uint32_t wait_mode;
     uint32_t untaken_known; /* the device is gone: untaken_next is set */
     uint64_t untaken_next;  /* the first ticket that it did not take and that has not ended here */
@@ -289,6 +289,9 @@ vyre_status vyre_slot_params(vyre_queue *queue, const vyre_slot *slot, struct de
 /* reap.c
  * -----------------------------------------------------------------------------------------------------
  */
+
+/* Whether the completion entry with this index, not a lap behind, has been written. Any thread. */
+int vyre_queue_written(const vyre_queue *queue, uint64_t index);
 
 /* Whether the next completion is there, or the device is gone. */
 int vyre_queue_ready(const vyre_queue *queue);

@@ -6,12 +6,26 @@
  * requests to queue 0 come as ANSWER, and TAKEN before that where the device has looked at one.
  *
  * Set-up only: slots of queues travel through shared memory and are never seen here. Neither side
- * believes the other: a message of another size, version or serial than it must have, a number that
- * names nothing, a descriptor too many, and the connection ends.
+ * believes the other: a message of another size, version or type than it must have, or a descriptor
+ * too many, and the connection ends. A request that can be read but not be granted has an error in
+ * its REPLY; a SLOT that names what is not there is answered by the host, as the device would do it
+ * (ANSWER with outcome DONE and a fault as result 0).
+ *
+ * The host speaks first: HELLO with serial 0. The application answers with its own HELLO, which has
+ * a REPLY only where the host refuses it. A host that ends the connection by itself says why in a
+ * REPLY with serial 0.
+ *
+ * Blocks of memory have numbers, chosen by the application. The address of a block, wherever a
+ * request needs one, is host_address(number), and the low 32 bits are an offset into the block (0
+ * everywhere but for a bell). The bells that come with OPEN are the block HOST_BELLS.
+ *
+ * Descriptors that come with OPEN and BLOCK are memory that cannot shrink (F_SEAL_SHRINK), as
+ * vyre_memory_map makes it. The host keeps its own copies: the sender may close them.
  */
 #ifndef VYRE_RUNTIME_PROTOCOL_H
 #define VYRE_RUNTIME_PROTOCOL_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "vyre/vyre.h"
@@ -23,6 +37,8 @@
 #define HOST_STAGING_BYTES (4u << 20) /* of the mapping through which bytes are copied */
 #define HOST_MAX_DEVICES   16u
 #define HOST_PACKET_BYTES  8192u /* no message is longer */
+#define HOST_BELLS         1u    /* number of the block that OPEN makes of the bells */
+#define HOST_MODULE_BYTES  (64u << 20) /* no image of native operations is larger */
 
 struct host_header {
     uint32_t magic;
@@ -32,7 +48,8 @@ struct host_header {
     uint32_t bytes;  /* that follow */
 };
 
-/* A row: name, number, structure that follows, descriptors, meaning. */
+/* A row: name, number, structure that follows, descriptors, meaning. BLOCK has 1 descriptor or none:
+ * see struct host_block. */
 #define HOST_TYPES(ROW)                                                                            \
     ROW(HELLO, 1, struct host_hello, 0, "who speaks; the first message of each side")              \
     ROW(CAPS, 2, struct host_caps_ask, 0, "what a backend can do; the REPLY holds vyre_caps")      \
@@ -97,14 +114,22 @@ struct host_block {
     uint64_t number; /* chosen by the application, not 0, below 2^32 */
     uint64_t bytes;
     uint32_t kind;     /* enum vyre_block_kind */
-    uint32_t contents; /* PROGRAM, BINDINGS: the descriptor holds them; DEVICE: it holds a copy to
-                          begin with, or there is none */
+    uint32_t contents; /* 1: the descriptor holds what the block begins with; always so for PROGRAM
+                          and BINDINGS, possible for DEVICE. 0: zeroes, no descriptor; but that of a
+                          SHARED block is the block itself */
 };
+
+/* The address of a block in a request. */
+static inline uint64_t host_address(uint64_t number)
+{
+    return number << 32;
+}
 
 struct host_number {
     uint64_t number;
 };
 
+/* WRITE and READ: the bytes stand at the beginning of staging. */
 struct host_copy {
     uint64_t number; /* of the block */
     uint64_t at;
@@ -114,15 +139,17 @@ struct host_copy {
 struct host_view {
     uint32_t view; /* enum vyre_view */
     uint32_t tenant;
-    uint64_t at; /* the first byte wanted */
-    uint64_t bytes;
+    uint64_t at;    /* the first byte wanted */
+    uint64_t bytes; /* they stand at the beginning of staging afterwards */
 };
 
+/* A DROP has TAKEN before its ANSWER, others have only that. */
 struct host_slot {
-    uint64_t ticket; /* chosen by the application; goes up by one */
+    uint64_t ticket; /* the first is chosen by the application; goes up by one */
     uint32_t word[VYRE_SLOT_WORDS];
 };
 
+/* The REPLY comes when the device has ended the request. */
 struct host_replay {
     uint32_t queue;
     uint32_t reserved;
@@ -211,15 +238,17 @@ vyre_status host_send(int socket, const struct host_sending *sending, vyre_error
 /*
  * Receives one message and checks its form: magic, version, type, size and number of descriptors,
  * as the table says. Descriptors of one that is refused are closed. 0: one is there; 1: none now
- * (the call does not wait where `wait` is 0); negative: the other side is gone or broke the
- * protocol.
+ * (the call does not wait where `wait` is 0); negative: a status. E_SYSTEM: the other side is gone
+ * (EPIPE, ECONNRESET) or the call failed; else it broke the protocol, and the connection is of no
+ * use any more.
  */
 int host_receive(int socket, struct host_message *message, int wait, vyre_error *err);
 
 /* Closes the descriptors that nobody has taken (set to -1 by who takes one). */
 void host_message_close(struct host_message *message);
 
-/* The check of a packet alone, without a socket; for host_receive and for fuzzing. */
+/* The check of a packet of `bytes` bytes alone, without a socket: sets header and payload. For
+ * host_receive and for fuzzing. */
 vyre_status host_message_check(struct host_message *message, size_t bytes, vyre_error *err);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "device/complete.h"
 #include "device/system.h"
 #include "runtime/internal.h"
 #include "runtime/options.h"
@@ -60,7 +61,7 @@ static vyre_status map_rings(vyre_queue *queue, vyre_error *err)
         uint32_t place = (uint32_t)ticket & queue->mask;
         queue->params[place].ticket = queue->first_ticket - 1;
         queue->completion[place * VYRE_COMPLETION_WORDS + VYRE_COMPLETION_LAP] =
-            (uint32_t)(ticket >> queue->log2_slots);
+            dev_completion_lap_of(ticket - queue->slots, queue->log2_slots);
     }
     return VYRE_OK;
 }

@@ -15,13 +15,29 @@
 /* How long the adaptive mode looks before it sleeps. */
 #define ADAPTIVE_SPIN_NS 20000u
 
+/* Whether an entry certifies itself as one of this lap. Its words are read once: what fits is whole. */
+static int certified(const uint32_t *entry, uint32_t lap)
+{
+    uint32_t word[VYRE_COMPLETION_WORDS];
+    for (uint32_t i = 0; i < VYRE_COMPLETION_WORDS; i++)
+        word[i] = __atomic_load_n(&entry[i], __ATOMIC_RELAXED);
+    return dev_completion_seal(word, lap) == word[VYRE_COMPLETION_LAP];
+}
+
 /* The entry with this index if it has been written, else NULL. */
 static inline const uint32_t *entry_at(const vyre_queue *queue, uint64_t index)
 {
     const uint32_t *entry =
         queue->completion + ((uint32_t)index & queue->mask) * VYRE_COMPLETION_WORDS;
-    uint32_t lap = (uint32_t)(index >> queue->log2_slots) + 1;
-    return dev_completion_lap(entry) == lap ? entry : NULL;
+    uint32_t lap = dev_completion_lap_of(index, queue->log2_slots);
+    uint32_t found = dev_completion_lap(entry);
+    if (DEV_LIKELY(found == lap)) return entry;
+    return (found & DEV_SEAL_BIT) != 0 && certified(entry, lap) ? entry : NULL;
+}
+
+int vyre_queue_written(const vyre_queue *queue, uint64_t index)
+{
+    return entry_at(queue, index) != NULL;
 }
 
 static const uint32_t *next_entry(const vyre_queue *queue)
@@ -91,7 +107,7 @@ static int take_entry(vyre_queue *queue, vyre_completion *out)
     if (!entry) return 0;
     uint64_t ticket = ticket_of(entry);
     copy_entry(entry, out, take_mark(queue, ticket));
-    queue->next_entry++;
+    __atomic_store_n(&queue->next_entry, queue->next_entry + 1, __ATOMIC_RELEASE);
     arrive(queue, ticket);
     return 1;
 }
@@ -182,7 +198,7 @@ static size_t reap_ring(vyre_queue *queue, vyre_completion *out, size_t max)
         next++;
         arrived++;
     }
-    queue->next_entry = next;
+    __atomic_store_n(&queue->next_entry, next, __ATOMIC_RELEASE);
     queue->arrived = arrived;
     while (count < max && take_entry(queue, &out[count]))
         count++;

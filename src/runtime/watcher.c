@@ -21,20 +21,16 @@ struct vyre_watcher {
     uint64_t cursor; /* index of the first entry that has not been signalled */
 };
 
-/* Moves the cursor over all entries that are written; how many. A lap ahead of the expected one
- * counts too. */
+/* Moves the cursor over all entries that are written; how many. What was reaped meanwhile counts
+ * too: its place may be a lap ahead already. */
 static uint64_t advance(struct vyre_watcher *watcher)
 {
     const vyre_queue *queue = watcher->queue;
     uint64_t before = watcher->cursor;
-    for (;;) {
-        const uint32_t *entry =
-            queue->completion + ((uint32_t)watcher->cursor & queue->mask) * VYRE_COMPLETION_WORDS;
-        uint32_t lap = (uint32_t)(watcher->cursor >> queue->log2_slots) + 1;
-        uint32_t found = dev_completion_lap(entry);
-        if ((int32_t)(found - lap) < 0) break;
+    uint64_t reaped = __atomic_load_n(&queue->next_entry, __ATOMIC_ACQUIRE);
+    if (watcher->cursor - reaped > UINT64_MAX / 2) watcher->cursor = reaped;
+    while (vyre_queue_written(queue, watcher->cursor))
         watcher->cursor++;
-    }
     return watcher->cursor - before;
 }
 
