@@ -19,7 +19,7 @@ DESTDIR =
 JOBS = $(shell nproc)
 
 all: build/dev/build.ninja
-	@cmake --build build/dev --target vyre vyre_static vyre_cli
+	@cmake --build build/dev --target vyre vyre_static vyre_cli vyre_host vyre_cuda_peers
 
 demo: all
 	@build/dev/bin/vyre demo --backend cpu
@@ -33,12 +33,12 @@ check:
 	@scripts/check
 
 bench: build/release/build.ninja
-	@cmake --build build/release --target vyre_cli
+	@cmake --build build/release --target vyre_cli vyre_host vyre_cuda_peers
 	@build/release/bin/vyre bench dispatch
 	@build/release/bin/vyre bench vm
 
 install: build/release/build.ninja
-	@cmake --build build/release --target vyre vyre_static vyre_cli
+	@cmake --build build/release --target vyre vyre_static vyre_cli vyre_host vyre_cuda_peers
 	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
 
 docs:

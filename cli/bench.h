@@ -83,7 +83,10 @@ struct bench_table {
     uint32_t line_count; /* at most BENCH_MAX_LINES */
     uint32_t bound_count;
     uint32_t step_count;
-    int peer_width; /* of the column with the names of peers */
+    int peer_width;    /* of the column with the names of peers */
+    int name_width;    /* of the column with the names of lines */
+    uint32_t rounds;   /* at most BENCH_MAX_ROUNDS */
+    int pins_if_asked; /* threads stay where the scheduler puts them unless --pin is given */
     const char *not_measured;
     /* The benchmark's own part of the work; each may be NULL. */
     int (*begin)(struct bench *bench); /* 0 or an exit code */
@@ -160,6 +163,9 @@ uint32_t bench_sample(uint64_t ns);
 
 const char *bench_line_name(const struct bench *bench, uint32_t line);
 const char *bench_line_unit(const struct bench *bench, uint32_t line);
+
+/* Whether a comparison of the table has a target. */
+int bench_has_targets(const struct bench *bench);
 
 /* Of all rounds; NAN where there are none. */
 struct bench_summary {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * `vyre bench dispatch`: what it costs to send slots through a runtime. Its table, and what its
- * report has beside the common one. The exit code is 1 only when something came out wrong: a slot
- * lost, doubled, or ended otherwise than as done. Called by main.c.
+ * `vyre bench dispatch`: what it costs to send slots through a runtime. The table of the CPU
+ * backend in this process, and what its report has beside the common one; see bench_device.c for
+ * others. The exit code is 1 only when something came out wrong: a slot lost, doubled, or ended
+ * otherwise than as done. Called by main.c.
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "bench_device.h"
 #include "bench_dispatch.h"
 
 static const struct bench_step_row steps[] = {
@@ -51,23 +53,30 @@ static int in_wait_table(uint32_t line)
     return line >= BENCH_WAIT_SPIN && line <= BENCH_LONG_BLOCK_CPU;
 }
 
-static void print_wait_table(const struct bench *bench)
+void bench_print_waits(const struct bench *bench, uint32_t first, const char *const *names,
+                       uint32_t rows)
 {
-    static const char *const what[6] = {"NOP, spin",    "NOP, adaptive",    "NOP, block",
-                                        "200 us, spin", "200 us, adaptive", "200 us, block"};
     int printed = 0;
-    for (uint32_t i = 0; i < 6; i++) {
-        uint32_t line = BENCH_WAIT_SPIN + 3 * i;
+    for (uint32_t i = 0; i < rows; i++) {
+        uint32_t line = first + 3 * i;
         char text[3][32];
         if (bench->series[line].count == 0) continue;
         if (printed++ == 0)
-            printf("\n%s%-22s %9s %9s %9s%s\n", cli_tone(stdout, CLI_TONE_TITLE), "slot, wait mode",
-                   "p50 us", "p99 us", "CPU %", cli_tone(stdout, CLI_TONE_OFF));
-        printf("%-22s %9s %9s %9s\n", what[i],
+            printf("\n%s%-*s %9s %9s %9s%s\n", cli_tone(stdout, CLI_TONE_TITLE),
+                   bench->table->name_width, "slot, wait mode", "p50 us", "p99 us", "CPU %",
+                   cli_tone(stdout, CLI_TONE_OFF));
+        printf("%-*s %9s %9s %9s\n", bench->table->name_width, names[i],
                bench_figure(bench_summarise(bench, line).median, text[0]),
                bench_figure(bench_summarise(bench, line + 1).median, text[1]),
                bench_figure(bench_summarise(bench, line + 2).median, text[2]));
     }
+}
+
+static void print_wait_table(const struct bench *bench)
+{
+    static const char *const names[6] = {"NOP, spin",    "NOP, adaptive",    "NOP, block",
+                                         "200 us, spin", "200 us, adaptive", "200 us, block"};
+    bench_print_waits(bench, BENCH_WAIT_SPIN, names, 6);
 }
 
 static const struct bench_table table = {
@@ -79,6 +88,8 @@ static const struct bench_table table = {
     .bound_count = sizeof bounds / sizeof bounds[0],
     .step_count = sizeof steps / sizeof steps[0],
     .peer_width = 20,
+    .name_width = 22,
+    .rounds = BENCH_MAX_ROUNDS,
     .not_measured =
         "Not measured: operations that do more than the lines say, buffers, several producers on\n"
         "several queues, more workers than --workers, other priorities than NORMAL, deadlines,\n"
@@ -91,11 +102,21 @@ static const struct bench_table table = {
     .is_apart = in_wait_table,
 };
 
+/* Whether the device is to be looked for outside this process. */
+static int is_apart(const struct cli_args *args)
+{
+    vyre_caps caps = VYRE_CAPS_INIT;
+    if (args->backend == VYRE_BACKEND_CUDA || args->place == VYRE_PLACE_HOST) return 1;
+    if (args->backend == VYRE_BACKEND_CPU || args->place == VYRE_PLACE_PROCESS) return 0;
+    return vyre_backend_caps(VYRE_BACKEND_CUDA, &caps, NULL) == VYRE_OK && caps.supported;
+}
+
 int vyre_cli_bench_dispatch(const struct cli_args *args)
 {
     struct bench bench;
     memset(&bench, 0, sizeof bench);
     bench.table = &table;
     bench.backend = args->backend;
+    if (is_apart(args)) return bench_device_run(&bench, args);
     return bench_run(&bench, args);
 }

@@ -40,7 +40,7 @@ static void print_line(const struct bench *bench, uint32_t line)
 {
     char text[3][32];
     struct bench_summary summary = bench_summarise(bench, line);
-    printf("%-22s %9s %9s %9s  %s", bench_line_name(bench, line),
+    printf("%-*s %9s %9s %9s  %s", bench->table->name_width, bench_line_name(bench, line),
            bench_figure(summary.median, text[0]), bench_figure(summary.best, text[1]),
            bench_figure(summary.worst, text[2]), bench_line_unit(bench, line));
     int printed = 0;
@@ -50,7 +50,7 @@ static void print_line(const struct bench *bench, uint32_t line)
         if (printed++ == 0)
             printf("%*s", 4 - (int)strlen(bench_line_unit(bench, line)), "");
         else
-            printf("\n%58s", "");
+            printf("\n%*s", bench->table->name_width + 36, "");
         print_verdict(bench, &verdict);
     }
     putchar('\n');
@@ -59,14 +59,15 @@ static void print_line(const struct bench *bench, uint32_t line)
 static void print_table(const struct bench *bench)
 {
     int printed = 0;
+    int targets = bench_has_targets(bench);
     for (uint32_t line = 0; line < bench->table->line_count; line++) {
         if (bench->series[line].count == 0) continue;
         if (bench->table->is_apart != NULL && bench->table->is_apart(line)) continue;
         if (printed++ == 0)
-            printf("\n%s%-22s %9s %9s %9s  %-4s%8s  %-*s  %-8s  verdict%s\n",
-                   cli_tone(stdout, CLI_TONE_TITLE), "line", "median", "best", "worst", "unit",
-                   "ratio", bench->table->peer_width, "against", "target",
-                   cli_tone(stdout, CLI_TONE_OFF));
+            printf("\n%s%-*s %9s %9s %9s  %-4s%8s  %-*s%s%s\n", cli_tone(stdout, CLI_TONE_TITLE),
+                   bench->table->name_width, "line", "median", "best", "worst", "unit", "ratio",
+                   targets ? bench->table->peer_width : 0, "against",
+                   targets ? "  target    verdict" : "", cli_tone(stdout, CLI_TONE_OFF));
         print_line(bench, line);
     }
 }

@@ -100,6 +100,13 @@ int bench_next_bound(const struct bench *bench, uint32_t line, uint32_t *bound)
     return 0;
 }
 
+int bench_has_targets(const struct bench *bench)
+{
+    for (uint32_t i = 0; i < bench->table->bound_count; i++)
+        if (bench->table->bounds[i].sense != RATIO_SHOWN) return 1;
+    return 0;
+}
+
 struct bench_verdict bench_judge(const struct bench *bench, uint32_t bound)
 {
     static const char *const signs[] = {">=", "<=", NULL, "<"};

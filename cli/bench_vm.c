@@ -70,6 +70,8 @@ static const struct bench_table table = {
     .bound_count = sizeof bounds / sizeof bounds[0],
     .step_count = sizeof steps / sizeof steps[0],
     .peer_width = 22,
+    .name_width = 22,
+    .rounds = BENCH_MAX_ROUNDS,
     .not_measured =
         "Not measured: programs with other shapes than these five, atomics that contend, subgroup\n"
         "operations, transcendental functions, elements of 8, 16 and 64 bits, workgroups of few\n"

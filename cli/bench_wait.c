@@ -4,6 +4,7 @@
  * think in between, the CPU time of a runtime that has nothing to do, and the memory it holds.
  * Steps of `vyre bench dispatch`.
  */
+#include "bench_device.h"
 #include "bench_dispatch.h"
 
 #define THINK_NS 200000ull
@@ -50,9 +51,8 @@ static int wait_once(vyre_queue *queue, uint32_t opcode, uint64_t *took_ns)
     return code;
 }
 
-/* Samples for one slice; *cpu receives the CPU time of the process in percent of the time. */
-static int sample_waits(struct bench *bench, vyre_queue *queue, uint32_t opcode, size_t *count,
-                        double *cpu)
+int bench_sample_waits(struct bench *bench, vyre_queue *queue, uint32_t opcode, size_t *count,
+                       double *cpu)
 {
     uint64_t begin = bench_clock_ns();
     uint64_t cpu_begin = bench_process_cpu_ns();
@@ -85,8 +85,8 @@ int bench_step_wait(struct bench *bench, uint32_t line)
     if (is_long) code = register_long(session.runtime);
     if (code == 0) code = bench_round_trip(session.queue[0], NULL);
     if (code == 0)
-        code = sample_waits(bench, session.queue[0], is_long ? LONG_OPCODE : VYRE_OP_NOP, &count,
-                            &cpu);
+        code = bench_sample_waits(bench, session.queue[0], is_long ? LONG_OPCODE : VYRE_OP_NOP,
+                                  &count, &cpu);
     bench_session_close(&session);
     if (code == -1) {
         bench_note(bench, line, "this backend has no native operations");

@@ -41,6 +41,7 @@ struct cli_args {
     uint32_t command;    /**< enum cli_command; CLI_COMMANDS where none was named */
     char group[64];      /**< then the first words of several commands, such as "bench", or "" */
     uint32_t backend;    /**< enum vyre_backend */
+    uint32_t place;      /**< enum vyre_place */
     uint32_t workers;    /**< VYRE_DEFAULT where it was not given */
     uint32_t color;      /**< enum cli_color */
     int json;            /**< 1: JSON Lines on stdout and nothing else there */
@@ -49,6 +50,9 @@ struct cli_args {
     int version;         /**< 1: --version was given */
     int quick;           /**< 1: shorter measurements in the tour */
     double seconds;      /**< for one measurement */
+    int pin;             /**< 1: measuring threads stay on CPUs of their own */
+    const char *device;  /**< NULL: the first GPU */
+    const char *host;    /**< NULL: the usual vyre-host */
     const char *only;    /**< NULL: every line */
     const char *file;    /**< NULL: a generated text */
     const char *pattern; /**< NULL: the tour's own */
@@ -80,6 +84,9 @@ int vyre_cli_verify(const struct cli_args *args);
 int vyre_cli_dis(const struct cli_args *args);
 int vyre_cli_exec(const struct cli_args *args);
 int vyre_cli_conform(const struct cli_args *args);
+
+/** How a command opens its runtime: the defaults, with what the command line says (open.c). */
+vyre_options cli_runtime_options(const struct cli_args *args);
 
 /* Printing (output.c). stdout is data, stderr is talk.
  * ------------------------------------------------------------------------------------------- */

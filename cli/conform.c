@@ -120,7 +120,7 @@ static int conform(const struct cli_args *args, struct conform_manifest manifest
     int code = conform_manifest_read(dir, "manifest.tsv", &manifests[0]);
     if (code == CLI_EXIT_DONE && cli_file_exists(extra))
         code = conform_manifest_read(dir, "manifest_extra.tsv", &manifests[1]);
-    if (code == CLI_EXIT_DONE) code = kernel_open(args->backend, KERNEL_MOST_FRAME_BYTES, &runtime);
+    if (code == CLI_EXIT_DONE) code = kernel_open(args, KERNEL_MOST_FRAME_BYTES, &runtime);
     if (code != CLI_EXIT_DONE) return code;
     if (args->json) cli_json_header("conform");
     for (int i = 0; i < 2 && code == CLI_EXIT_DONE; i++)

@@ -33,10 +33,8 @@ enum { CHAPTERS = sizeof chapters / sizeof chapters[0] };
 
 static int open_runtime(struct tour *tour)
 {
-    vyre_options options = VYRE_OPTIONS_INIT;
+    vyre_options options = cli_runtime_options(tour->args);
 
-    options.backend = tour->args->backend;
-    options.workers = tour->args->workers;
     options.default_queue_slots = TOUR_QUEUE_SLOTS;
     TOUR_TRY(tour, vyre_open(&tour->runtime, &options, &tour->err), "cannot open a runtime");
     tour->queue = vyre_queue_default(tour->runtime);
@@ -51,7 +49,7 @@ int tour_runtime(struct tour *tour)
 
     TOUR_TRY(tour, vyre_describe(tour->runtime, &description, &tour->err),
              "cannot describe the runtime");
-    tour->native = description.backend == VYRE_BACKEND_CPU;
+    tour->native = description.backend == VYRE_BACKEND_CPU && description.place != VYRE_PLACE_HOST;
     tour_check(tour, "backend",
                args->backend == VYRE_BACKEND_AUTO || args->backend == description.backend, "%s",
                description.choice);
@@ -89,7 +87,7 @@ static int run_chapter(struct tour *tour, size_t idx)
     snprintf(progress, sizeof progress, "[%zu/%d] %s ...", idx + 1, (int)CHAPTERS, chapter->title);
     cli_progress(progress);
     if (chapter->native && !tour->native) {
-        tour_fact(tour, "skipped", "only the CPU backend runs C functions");
+        tour_fact(tour, "skipped", "only the CPU backend in this process runs C functions");
         return CLI_EXIT_DONE;
     }
     int code = chapter->run(tour);

@@ -89,9 +89,8 @@ const char *tour_end_text(const vyre_completion *completion, char text[48])
 
 int tour_open_second(struct tour *tour, uint32_t workers, vyre_queue **queue)
 {
-    vyre_options options = VYRE_OPTIONS_INIT;
+    vyre_options options = cli_runtime_options(tour->args);
 
-    options.backend = tour->args->backend;
     options.workers = workers;
     options.ageing_ns = TOUR_TIMEOUT_NS;
     TOUR_TRY(tour, vyre_open(&tour->second, &options, &tour->err), "cannot open a second runtime");

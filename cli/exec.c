@@ -151,7 +151,7 @@ static int run(struct exec *exec)
     if (args->grid == NULL &&
         kernel_grid(&exec->kernel, exec->bound, exec->run.grid, &exec->run.err) != VYRE_OK)
         return cli_fail("cannot tell how many workgroups to run", &exec->run.err);
-    int code = kernel_open(args->backend, exec->kernel.info.frame_bytes, &exec->runtime);
+    int code = kernel_open(args, exec->kernel.info.frame_bytes, &exec->runtime);
     if (code != CLI_EXIT_DONE) return code;
     exec->run.runtime = exec->runtime;
     vyre_status status = kernel_run(&exec->run);

@@ -21,10 +21,8 @@ static struct {
 static const struct {
     const char *type, *heading;
 } headings[] = {
-    {"backend", "backends"},
-    {"io_uring", "io_uring"},
-    {"processor", "processor"},
-    {"system", "system"},
+    {"backend", "backends"},    {"device", "GPUs"},   {"io_uring", "io_uring"},
+    {"processor", "processor"}, {"system", "system"},
 };
 
 static void emit_json(const struct info_fact *fact)
@@ -34,7 +32,9 @@ static void emit_json(const struct info_fact *fact)
     if (fact->state != INFO_PLAIN) cli_json_flag("supported", fact->state == INFO_YES);
     if (fact->value[0] != '\0') cli_json_text("value", fact->value);
     if (fact->choice != NULL) cli_json_text("choice", fact->choice);
-    for (size_t i = 0; i < 3 && fact->number[i].key != NULL; i++)
+    for (size_t i = 0; i < 2 && fact->text[i].key != NULL; i++)
+        cli_json_text(fact->text[i].key, fact->text[i].text);
+    for (size_t i = 0; i < 8 && fact->number[i].key != NULL; i++)
         cli_json_count(fact->number[i].key, fact->number[i].count);
     if (fact->reason[0] != '\0') cli_json_text("reason", fact->reason);
     if (fact->fix[0] != '\0') cli_json_text("fix", fact->fix);
@@ -186,6 +186,7 @@ int vyre_cli_info(const struct cli_args *args)
     backend(VYRE_BACKEND_CPU, "cpu");
     backend(VYRE_BACKEND_CUDA, "cuda");
     backend_choice();
+    info_devices();
     info_uring();
     info_processor();
     operating_system();

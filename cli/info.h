@@ -19,14 +19,18 @@ struct info_fact {
     const char *type; /**< of the JSON record; facts of one heading stand together */
     const char *name;
     enum info_state state;
-    char value[160];    /**< for people; may be empty */
+    char value[224];    /**< for people; may be empty */
     const char *choice; /**< what `auto` took, for programs, or NULL */
     char reason[200];
     char fix[200];
     struct {
         const char *key; /**< NULL: no more */
         uint64_t count;
-    } number[3]; /**< what programs want as numbers */
+    } number[8]; /**< what programs want as numbers */
+    struct {
+        const char *key; /**< NULL: no more */
+        const char *text;
+    } text[2]; /**< and as texts */
 };
 
 /** Prints a fact, as a line with its heading where that is new, or as a JSON record. */
@@ -36,6 +40,7 @@ void info_emit(const struct info_fact *fact);
  * in this base. Returns 0, or -1 if it is not there. */
 int info_process_status(const char *key, int base, uint64_t *value);
 
+void info_devices(void);   /**< GPUs */
 void info_uring(void);     /**< io_uring and its features */
 void info_processor(void); /**< cores and vector extensions */
 

@@ -97,7 +97,7 @@ struct kernel_run {
 
 /** Opens a runtime that can take any program's buffers, and programs whose workgroups need so many
  * bytes. Returns CLI_EXIT_DONE, or an exit code after a complaint. */
-int kernel_open(uint32_t backend, uint64_t frame_bytes, vyre **runtime);
+int kernel_open(const struct cli_args *args, uint64_t frame_bytes, vyre **runtime);
 
 /** The most that a runtime gives a workgroup. */
 #define KERNEL_MOST_FRAME_BYTES ((uint64_t)64 << 20)

@@ -22,12 +22,11 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-int kernel_open(uint32_t backend, uint64_t frame_bytes, vyre **runtime)
+int kernel_open(const struct cli_args *args, uint64_t frame_bytes, vyre **runtime)
 {
-    vyre_options options = VYRE_OPTIONS_INIT;
+    vyre_options options = cli_runtime_options(args);
     vyre_error err;
 
-    options.backend = backend;
     options.max_handles = HANDLES;
     options.continuations = 0; /* one run at a time: nobody waits for a turn */
     options.frame_bytes = frame_bytes < LEAST_FRAME_BYTES ? LEAST_FRAME_BYTES : frame_bytes;

@@ -124,8 +124,10 @@ static int exit_code_of(vyre_status status)
     case VYRE_E_NO_MEMORY:
     case VYRE_E_SYSTEM:
     case VYRE_E_LIMIT:
+    case VYRE_E_NOT_FOUND: /* no vyre-host */
         return CLI_EXIT_ENVIRONMENT;
     case VYRE_E_TIMEOUT:
+    case VYRE_E_LOST:
         return CLI_EXIT_LOST;
     default:
         return CLI_EXIT_BUG; /* the command asked for something impossible */

@@ -52,6 +52,8 @@ const size_t cli_example_count = sizeof cli_examples / sizeof cli_examples[0];
 /* A CHOICE is stored as the place of its word, so the words stand in the order of these enums. */
 _Static_assert(VYRE_BACKEND_AUTO == 0 && VYRE_BACKEND_CPU == 1 && VYRE_BACKEND_CUDA == 2,
                "the words of --backend");
+_Static_assert(VYRE_PLACE_AUTO == 0 && VYRE_PLACE_PROCESS == 1 && VYRE_PLACE_HOST == 2,
+               "the words of --place");
 _Static_assert(CLI_COLOR_AUTO == 0 && CLI_COLOR_ALWAYS == 1 && CLI_COLOR_NEVER == 2,
                "the words of --color");
 

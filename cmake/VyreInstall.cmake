@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # What `cmake --install` puts where: both libraries, the public headers with the tables they
-# include, vyre.pc, the CMake package, the command with its manual page and completion.
+# include, vyre.pc, the CMake package, the command with its manual page and completion, the device
+# host, the peers of the benchmark.
 
 include(CMakePackageConfigHelpers)
 
@@ -13,6 +14,7 @@ set(public_headers
     runtime.h
     status.def
     status.h
+    telemetry.h
     tenant.h
     vyre.h
     wire.h
@@ -49,6 +51,7 @@ configure_file("${PROJECT_SOURCE_DIR}/cmake/vyre.pc.in" "${PROJECT_BINARY_DIR}/v
 install(FILES "${PROJECT_BINARY_DIR}/vyre.pc" DESTINATION "${pc_dir}")
 
 install(TARGETS vyre_cli)
+install(TARGETS vyre_host vyre_cuda_peers RUNTIME DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/vyre")
 install(FILES "${PROJECT_SOURCE_DIR}/man/vyre.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 install(FILES "${PROJECT_SOURCE_DIR}/cli/completion/vyre.bash"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME vyre)

@@ -69,9 +69,12 @@ TAP_UNUSED static void *meter_map(void *ctx, size_t size, int *fd)
 {
     struct meter *meter = ctx;
     if (meter_refuses(meter)) return NULL;
-    void *base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int memfd = test_hosted() ? memfd_create("meter", MFD_CLOEXEC | MFD_ALLOW_SEALING) : -1;
+    int flags = MAP_SHARED | (memfd < 0 ? MAP_ANONYMOUS : 0);
+    if (memfd >= 0 && ftruncate(memfd, (off_t)size) != 0) return NULL;
+    void *base = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, memfd, 0);
     if (base == MAP_FAILED) return NULL;
-    *fd = -1;
+    *fd = memfd;
     meter_add(meter, 1, size);
     return base;
 }
@@ -79,7 +82,9 @@ TAP_UNUSED static void *meter_map(void *ctx, size_t size, int *fd)
 TAP_UNUSED static void meter_unmap(void *ctx, void *memory, size_t size, int fd)
 {
     struct meter *meter = ctx;
-    if (fd != -1 || munmap(memory, size) != 0) atomic_fetch_add(&meter->wrong, 1);
+    if ((fd != -1) != test_hosted() || munmap(memory, size) != 0)
+        atomic_fetch_add(&meter->wrong, 1);
+    if (fd >= 0) close(fd);
     meter_add(meter, -1, size);
 }
 

@@ -101,11 +101,28 @@ TAP_UNUSED static void tap_must(vyre_status got, const vyre_error *err, const ch
  * ------------------------------------------------------------------------------------------------
  */
 
+/* Whether this run of the test is about a device host: the tests hosted.* run the programs of
+ * unit.* again with VYRE_TEST_PLACE=host. */
+TAP_UNUSED static bool test_hosted(void)
+{
+    const char *place = getenv("VYRE_TEST_PLACE");
+    return place && strcmp(place, "host") == 0;
+}
+
+/* A kind of buffer that the test can map. */
+TAP_UNUSED static enum vyre_buffer_kind mappable(void)
+{
+    return test_hosted() ? VYRE_PINNED : VYRE_DEVICE;
+}
+
 TAP_UNUSED static vyre_options cpu_options(uint32_t workers)
 {
     vyre_options options = VYRE_OPTIONS_INIT;
     options.backend = VYRE_BACKEND_CPU;
     options.workers = workers;
+    if (test_hosted()) options.place = VYRE_PLACE_HOST;
+    const char *backend = getenv("VYRE_TEST_BACKEND"); /* scripts/gpu-run says `cuda` */
+    if (backend && strcmp(backend, "cuda") == 0) options.backend = VYRE_BACKEND_CUDA;
     return options;
 }
 

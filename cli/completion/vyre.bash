@@ -20,6 +20,18 @@ _vyre()
         mapfile -t COMPREPLY < <(compgen -W "auto cpu cuda" -- "$cur")
         return
         ;;
+    --place)
+        mapfile -t COMPREPLY < <(compgen -W "auto process host" -- "$cur")
+        return
+        ;;
+    --device)
+        return
+        ;;
+    --host)
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        return
+        ;;
     --workers)
         return
         ;;
@@ -67,7 +79,7 @@ _vyre()
     for ((i = 1; i < COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
         case $word in
-        --backend | --workers | --file | --pattern | --kernel | --grid | --in | --out | --set | --timeout | --filter | --seconds | --only | --color)
+        --backend | --place | --device | --host | --workers | --file | --pattern | --kernel | --grid | --in | --out | --set | --timeout | --filter | --seconds | --only | --color)
             [[ ${COMP_WORDS[i + 1]} == = ]] && ((i++))
             ((i++))
             ;;
@@ -84,13 +96,13 @@ _vyre()
     case $command in
     '') next="info demo verify dis exec conform bench" options="--color -h --help --version" ;;
     'info') next="" options="--json --color -h --help --version" ;;
-    'demo') next="" options="--backend --workers --file --pattern --quick --json --color -h --help --version" ;;
+    'demo') next="" options="--backend --place --device --host --workers --file --pattern --quick --json --color -h --help --version" ;;
     'verify') next="" options="--explain --no-subgroups --json --color -h --help --version" paths=-f ;;
     'dis') next="" options="--program --color -h --help --version" paths=-f ;;
-    'exec') next="" options="--backend --kernel --grid --in --out --set --strict --timeout --json --color -h --help --version" paths=-f ;;
-    'conform') next="" options="--backend --filter --json --color -h --help --version" paths=-d ;;
+    'exec') next="" options="--backend --place --device --host --kernel --grid --in --out --set --strict --timeout --json --color -h --help --version" paths=-f ;;
+    'conform') next="" options="--backend --place --device --host --filter --json --color -h --help --version" paths=-d ;;
     bench) next="dispatch vm" options="--color -h --help --version" ;;
-    'bench dispatch') next="" options="--backend --workers --seconds --only --json --color -h --help --version" ;;
+    'bench dispatch') next="" options="--backend --place --device --host --workers --seconds --only --pin --json --color -h --help --version" ;;
     'bench vm') next="" options="--workers --seconds --only --json --color -h --help --version" ;;
     esac
     if [[ -n $paths && $cur != -* ]]; then

@@ -31,8 +31,8 @@ enum vyre_right { VYRE_RIGHT_READ = 1, VYRE_RIGHT_WRITE = 2 };
 enum vyre_buffer_flag {
     VYRE_BUFFER_RESTORED = 1 /**< DEVICE in a device host: the library keeps a copy of what was
                                 written with vyre_buffer_write, and a restart begins with it;
-                                without it a restart leaves zeroes. PINNED buffers live in the
-                                application and survive as they are */
+                                without it a restart leaves zeroes. The copy holds a descriptor.
+                                PINNED buffers live in the application and survive as they are */
 };
 
 /** How to make a buffer. Start from VYRE_BUFFER_OPTIONS_INIT. */

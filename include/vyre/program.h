@@ -41,7 +41,8 @@ typedef uint32_t (*vyre_operation_fn)(vyre_call *call);
 
 typedef struct vyre_operation vyre_operation;
 
-/** How to register an operation. Start from VYRE_OPERATION_OPTIONS_INIT and set opcode and run. */
+/** How to register an operation. Start from VYRE_OPERATION_OPTIONS_INIT and set opcode, and run or
+ * image, image_bytes and function. */
 typedef struct vyre_operation_options {
     uint32_t size;         /**< sizeof(vyre_operation_options) */
     uint32_t opcode;       /**< 8..0xFFEF or 0x10000..0x7FFFFFFF; below 256 it can also be packed */
@@ -49,20 +50,26 @@ typedef struct vyre_operation_options {
     uint32_t read_handles; /**< bit i: argument i is a handle of a buffer it reads */
     uint32_t write_handles; /**< bit i: argument i is a handle of a buffer it writes */
     uint32_t steps;         /**< what a run costs, as it stands in the completion; default 1 */
-    vyre_operation_fn run;
+    vyre_operation_fn run;  /**< a C function; NULL where there is an image */
     void *ctx;
+    const void *image;    /**< CUDA: PTX text or a relocatable cubin; copied */
+    size_t image_bytes;   /**< its length */
+    const char *function; /**< the name of the device function in it; copied */
 } vyre_operation_options;
 
 #define VYRE_OPERATION_OPTIONS_INIT                                                                \
     {                                                                                              \
-        (uint32_t)sizeof(vyre_operation_options), 0u, VYRE_TENANT_ANY, 0u, 0u, 1u, 0, 0            \
+        (uint32_t)sizeof(vyre_operation_options), 0u, VYRE_TENANT_ANY, 0u, 0u, 1u, 0, 0, 0, 0u, 0  \
     }
 
 /**
- * Registers a C function under a user opcode. Handles among the arguments are checked, and their
- * buffers held, before the function is called. Statuses: E_NULL, E_SIZE, E_RESERVED, E_RANGE,
- * E_WIRE_OPCODE, E_EXISTS (opcode taken), E_LIMIT, E_NO_MEMORY, E_STOPPED, E_UNSUPPORTED (not the
- * CPU backend).
+ * Registers an operation under a user opcode: a C function where the workers are threads of this
+ * process, a device function written in CUDA C on a GPU, which is linked with the resident kernel
+ * while that is parked, and again after a restart. Handles among the arguments are checked, and
+ * their buffers held, before it is called. Statuses: E_NULL, E_SIZE, E_RESERVED, E_RANGE,
+ * E_CONFLICT (both, or an image without its function), E_WIRE_OPCODE, E_EXISTS (opcode taken),
+ * E_LIMIT, E_NO_MEMORY, E_STOPPED, E_LOST, E_UNSUPPORTED (the other kind for this backend or place;
+ * what the driver says of the image).
  */
 VYRE_API vyre_status vyre_operation_register(vyre *runtime, const vyre_operation_options *options,
                                              vyre_operation **operation, vyre_error *err);

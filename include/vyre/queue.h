@@ -103,6 +103,10 @@ VYRE_API vyre_queue *vyre_queue_default(vyre *runtime);
 /** The number of slots of the queue. Any thread. */
 VYRE_API uint32_t vyre_queue_capacity(const vyre_queue *queue);
 
+/** The number by which vitals and stall reports name the queue, from 1 on; 0 where queue is NULL.
+ * After a close another queue may get it. Any thread. */
+VYRE_API uint32_t vyre_queue_number(const vyre_queue *queue);
+
 /* Submitting.
  * --------------------------------------------------------------------------------------------- */
 

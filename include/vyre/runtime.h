@@ -60,7 +60,8 @@ typedef struct vyre_allocator {
 
 enum vyre_log_level { VYRE_LOG_ERROR = 0, VYRE_LOG_WARNING = 1, VYRE_LOG_INFO = 2 };
 
-/** Receives one line without a newline. May be called from any thread that calls the library. */
+/** Receives one line without a newline. May be called from any thread that calls the library, and
+ * from threads of the library. */
 typedef void (*vyre_log_fn)(void *ctx, enum vyre_log_level level, const char *line);
 
 /** Where the device lives. */
@@ -88,7 +89,8 @@ typedef struct vyre_vital_worker {
 } vyre_vital_worker;
 
 /** A device that is stalled: it had no heartbeat for stall_ns though there is work, or would not
- * leave. */
+ * leave; or it goes on, but slots have passed their deadlines by stall_ns and have not ended, then
+ * `worker` has those alone. */
 typedef struct vyre_stall {
     uint32_t size;
     uint32_t policy;  /**< enum vyre_stall_policy: what is being done about it */
@@ -100,7 +102,8 @@ typedef struct vyre_stall {
     const char *text; /**< all of it in lines */
 } vyre_stall;
 
-/** Receives a report. Called from a thread of the library; the report lives as long as the call. */
+/** Receives a report. Called from a thread of the library; the report lives as long as the call. It
+ * may call anything but vyre_close. */
 typedef void (*vyre_stall_fn)(void *ctx, const vyre_stall *stall);
 
 /** How to open a runtime. Start from VYRE_OPTIONS_INIT; VYRE_DEFAULT leaves a choice to the
@@ -163,15 +166,17 @@ typedef struct vyre_options {
 /**
  * Starts a runtime; the caller closes it with vyre_close. options NULL: all defaults.
  * Statuses: E_NULL, E_SIZE, E_RESERVED, E_RANGE, E_CONFLICT, E_NO_MEMORY, E_SYSTEM, E_UNSUPPORTED
- * (the backend asked for cannot be had; the message says why).
+ * (the backend asked for cannot be had, or vyre-host is of another version; the message says why),
+ * E_NOT_FOUND (no vyre-host), E_TIMEOUT (it does not answer).
  */
 VYRE_API vyre_status vyre_open(vyre **runtime, const vyre_options *options, vyre_error *err);
 
 /**
  * Ends all work promptly: native operations that run finish, all other slots end as cancelled with
  * fault STOPPED (a long built-in at its next look), later submits return VYRE_E_STOPPED. Queues
- * stay open for reaping. Returns when the workers have ended. A second call does nothing. Not from
- * inside a native operation (E_STATE). Statuses: E_NULL, E_STATE.
+ * stay open for reaping. Returns when the workers have ended; a device host that does not stop
+ * within a second is ended, and what it had under way ends as LOST. A second call does nothing. Not
+ * from inside a native operation (E_STATE). Statuses: E_NULL, E_STATE.
  */
 VYRE_API vyre_status vyre_stop(vyre *runtime, vyre_error *err);
 
@@ -202,8 +207,44 @@ typedef struct vyre_caps {
         }                                                                                          \
     }
 
-/** Fills *caps for a backend, CPU or CUDA. Any thread. Statuses: E_NULL, E_RANGE, E_SIZE. */
+/** Fills *caps for a backend, CPU or CUDA; for CUDA a short-lived device host looks. Any thread.
+ * Statuses: E_NULL, E_RANGE, E_SIZE. */
 VYRE_API vyre_status vyre_backend_caps(enum vyre_backend backend, vyre_caps *caps, vyre_error *err);
+
+/** A GPU of this machine. */
+typedef struct vyre_device {
+    uint32_t size;      /**< sizeof(vyre_device), set by the caller */
+    uint32_t index;     /**< for vyre_options.device */
+    uint32_t supported; /**< 1 or 0 */
+    uint32_t compute_major;
+    uint32_t compute_minor;
+    uint32_t multiprocessors;
+    uint32_t watchdog;     /**< 1: its driver ends kernels after seconds */
+    uint32_t compute_mode; /**< 0 default, 2 prohibited, 3 exclusive */
+    uint64_t memory_bytes;
+    uint32_t driver; /**< the newest CUDA that its driver knows, such as 13000 for 13.0 */
+    uint32_t reserved;
+    char name[64];
+    char uuid[48];    /**< "GPU-...", also for vyre_options.device */
+    char reason[160]; /**< why it is not supported; empty if it is */
+} vyre_device;
+
+#define VYRE_DEVICE_INIT                                                                           \
+    {                                                                                              \
+        (uint32_t)sizeof(vyre_device), 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, {0}, {0},           \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
+
+/**
+ * Lists the GPUs: up to `room` of them, each over an element whose size the caller has set; *count
+ * receives how many there are. A short-lived device host asks the driver. Any thread. Statuses:
+ * E_NULL, E_SIZE, E_NOT_FOUND (no vyre-host), E_UNSUPPORTED (no driver, or one that is too old),
+ * E_TIMEOUT, E_SYSTEM.
+ */
+VYRE_API vyre_status vyre_devices(vyre_device *devices, size_t room, size_t *count,
+                                  vyre_error *err);
 
 /** What a runtime is, as it was opened, and what it holds now. */
 typedef struct vyre_description {

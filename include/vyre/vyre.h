@@ -11,6 +11,7 @@
 #include "vyre/queue.h"
 #include "vyre/runtime.h"
 #include "vyre/status.h"
+#include "vyre/telemetry.h"
 #include "vyre/tenant.h"
 #include "vyre/wire.h"
 

@@ -5,10 +5,12 @@
 #include "base/memory.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/checked.h"
@@ -16,6 +18,8 @@
 /* Large pieces are asked for in huge pages, where the kernel gives those on request: workers stream
  * through buffers, and each small page would be a pause. */
 #define HUGE_PAGE ((size_t)2 << 20)
+
+#define SIZE_SEALS (F_SEAL_SHRINK | F_SEAL_GROW)
 
 static void *default_alloc(void *ctx, size_t size, size_t align)
 {
@@ -44,10 +48,11 @@ static void *default_map(void *ctx, size_t size, int *fd)
         errno = EFBIG;
         return NULL;
     }
-    int memfd = memfd_create("vyre", MFD_CLOEXEC);
+    int memfd = memfd_create("vyre", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (memfd < 0) return NULL;
     void *base = MAP_FAILED;
-    if (ftruncate(memfd, (off_t)size) == 0)
+    /* Sealed, so that another process can rely on its size; see vyre_memory_adopt. */
+    if (ftruncate(memfd, (off_t)size) == 0 && fcntl(memfd, F_ADD_SEALS, SIZE_SEALS) == 0)
         base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
     if (base == MAP_FAILED) {
         int saved = errno;
@@ -139,6 +144,39 @@ vyre_status vyre_memory_map(struct vyre_memory *memory, size_t bytes, const char
     errno = 0;
     void *base = memory->hooks.map(memory->hooks.ctx, rounded, &fd);
     if (!base) return map_failed(errno, what, rounded, err);
+    __atomic_fetch_add(&memory->live_bytes, rounded, __ATOMIC_RELAXED);
+    *out = (struct vyre_mapping){base, rounded, fd};
+    return VYRE_OK;
+}
+
+/* Whether a descriptor is of memory that keeps `bytes` bytes. */
+static vyre_status check_given(int fd, size_t bytes, const char *what, vyre_error *err)
+{
+    struct stat info;
+    fcntl(fd, F_ADD_SEALS, SIZE_SEALS); /* where it cannot be done, the next line says no */
+    int seals = fcntl(fd, F_GET_SEALS);
+    if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
+        return vyre_fail_with(err, VYRE_E_NOT_PERMITTED,
+                              "make it with memfd_create and MFD_ALLOW_SEALING",
+                              "%s: the descriptor is not of memory that cannot shrink", what);
+    if (fstat(fd, &info) != 0) return vyre_fail_errno(err, errno, "%s: looking at its size", what);
+    if ((uint64_t)info.st_size < bytes)
+        return vyre_fail(err, VYRE_E_TOO_SMALL, "%s: %llu bytes where %zu are needed", what,
+                         (unsigned long long)info.st_size, bytes);
+    return VYRE_OK;
+}
+
+vyre_status vyre_memory_adopt(struct vyre_memory *memory, int fd, size_t bytes, const char *what,
+                              struct vyre_mapping *out, vyre_error *err)
+{
+    size_t rounded;
+    if (!vyre_round_up_size(bytes, (size_t)sysconf(_SC_PAGESIZE), &rounded))
+        return vyre_fail(err, VYRE_E_OVERFLOW, "%s: %zu bytes do not fit whole pages", what, bytes);
+    vyre_status status = check_given(fd, bytes, what, err);
+    if (status) return status;
+    void *base = mmap(NULL, rounded, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (base == MAP_FAILED)
+        return vyre_fail_errno(err, errno, "%s: mapping %zu bytes", what, rounded);
     __atomic_fetch_add(&memory->live_bytes, rounded, __ATOMIC_RELAXED);
     *out = (struct vyre_mapping){base, rounded, fd};
     return VYRE_OK;

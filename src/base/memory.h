@@ -42,6 +42,16 @@ void vyre_memory_free(struct vyre_memory *memory, void *pointer, size_t bytes);
 vyre_status vyre_memory_map(struct vyre_memory *memory, size_t bytes, const char *what,
                             struct vyre_mapping *out, vyre_error *err);
 
+/*
+ * Maps memory that somebody else made and sent as a descriptor; the mapping owns it from then on.
+ * At least `bytes` must be there, and must stay: the descriptor has to be of a file in memory that
+ * cannot shrink, for else whoever holds it could take pages away from under our feet. Sealed here
+ * where it is not. For a vyre_memory with its own map functions. Statuses: E_NOT_PERMITTED (no
+ * such memory), E_TOO_SMALL, E_OVERFLOW, E_SYSTEM.
+ */
+vyre_status vyre_memory_adopt(struct vyre_memory *memory, int fd, size_t bytes, const char *what,
+                              struct vyre_mapping *out, vyre_error *err);
+
 /* An empty mapping is allowed. */
 void vyre_memory_unmap(struct vyre_memory *memory, struct vyre_mapping *mapping);
 

@@ -22,18 +22,17 @@ DEV_FN uint32_t dev_entry_fill(struct dev_runtime *rt, struct dev_queue *queue,
     dev_store_relaxed(&entry->version, version);
     /* R12 pairs with A12 in tenant.c: who sees one of the new words sees that the version moved. */
     for (uint32_t i = VYRE_SLOT_OPCODE; i < VYRE_SLOT_WORDS; i++)
-        dev_store_release(&entry->slot[i], i == VYRE_SLOT_TENANT ? queue->setup.tenant : slot[i],
-                          DEV_SYSTEM);
+        dev_store_table(&entry->slot[i], i == VYRE_SLOT_TENANT ? queue->setup.tenant : slot[i]);
     entry->ticket = ticket;
     entry->deadline_ns = deadline_ns;
     entry->taken_ns = dev_clock_ns();
-    dev_store_release(&entry->queue, (uint32_t)(queue - rt->queues), DEV_SYSTEM); /* R12 */
+    dev_store_table(&entry->queue, (uint32_t)(queue - rt->queues)); /* R12 */
     entry->operation = DEV_NONE;
     entry->run = DEV_NONE;
     dev_store_relaxed(&entry->cancel, 0);
     entry->place = (uint32_t)ticket & (queue->setup.slots - 1);
     dev_store_relaxed(&entry->slot[VYRE_SLOT_STATUS], VYRE_SLOT_PUBLISHED);
-    dev_store_release(&entry->version, version + 1, DEV_SYSTEM); /* R13 pairs with A13 */
+    dev_store_table(&entry->version, version + 1); /* R13 pairs with A13 */
     return index;
 }
 
@@ -99,32 +98,51 @@ DEV_FN void dev_entry_program(struct dev_runtime *rt, uint32_t index, uint32_t w
     dev_entry_end(rt, index, &end);
 }
 
+/* Makes ready to run the slot of an entry: the call is filled, the run counted. Returns its fault,
+ * if it is to end at once. */
+DEV_FN uint32_t dev_entry_begin(struct dev_runtime *rt, struct dev_inflight *entry,
+                                struct dev_call *call)
+{
+    uint32_t fault = dev_entry_stopped(rt, entry);
+    if (fault != VYRE_FAULT_NONE) return fault;
+    call->rt = rt;
+    call->entry = entry;
+    call->arg = entry->slot + VYRE_SLOT_ARG0;
+    call->ticket = entry->ticket;
+    call->tenant = entry->slot[VYRE_SLOT_TENANT];
+    call->place = entry->place;
+    call->pc = 0;
+    call->steps = 0;
+    for (uint32_t i = 0; i < VYRE_COMPLETION_RESULTS; i++)
+        call->result[i] = 0;
+    dev_metric(rt, entry->slot[VYRE_SLOT_OPCODE], 1);
+    dev_count_claims(rt, call->tenant, entry->slot[VYRE_SLOT_PRIORITY], 1);
+    return VYRE_FAULT_NONE;
+}
+
+/* Ends an entry that was run; call NULL: it was not. */
+DEV_FN void dev_entry_finish(struct dev_runtime *rt, uint32_t index, const struct dev_call *call,
+                             uint32_t fault)
+{
+    const struct dev_inflight *entry = &rt->inflight[index];
+    struct dev_end end = dev_end_fault(entry->ticket, entry->slot[VYRE_SLOT_OPCODE], fault);
+    if (call != NULL) {
+        end.pc = call->pc;
+        end.steps = call->steps;
+        end.result = call->result;
+    }
+    dev_entry_end(rt, index, &end);
+}
+
 /* Runs the slot of an entry and ends it. The caller has it to itself. */
 DEV_FN void dev_entry_run(struct dev_runtime *rt, uint32_t index)
 {
     struct dev_inflight *entry = &rt->inflight[index];
-    uint32_t opcode = entry->slot[VYRE_SLOT_OPCODE];
-    struct dev_end end = dev_end_fault(entry->ticket, opcode, dev_entry_stopped(rt, entry));
     struct dev_call call;
-    if (end.fault == VYRE_FAULT_NONE) {
-        call.rt = rt;
-        call.entry = entry;
-        call.arg = entry->slot + VYRE_SLOT_ARG0;
-        call.ticket = entry->ticket;
-        call.tenant = entry->slot[VYRE_SLOT_TENANT];
-        call.place = entry->place;
-        call.pc = 0;
-        call.steps = 0;
-        for (uint32_t i = 0; i < VYRE_COMPLETION_RESULTS; i++)
-            call.result[i] = 0;
-        dev_metric(rt, opcode, 1);
-        dev_count_claims(rt, call.tenant, entry->slot[VYRE_SLOT_PRIORITY], 1);
-        end.fault = dev_slot_run(&call, opcode);
-        end.pc = call.pc;
-        end.steps = call.steps;
-        end.result = call.result;
-    }
-    dev_entry_end(rt, index, &end);
+    uint32_t fault = dev_entry_begin(rt, entry, &call);
+    int ran = fault == VYRE_FAULT_NONE;
+    if (ran) fault = dev_slot_run(&call, entry->slot[VYRE_SLOT_OPCODE]);
+    dev_entry_finish(rt, index, ran ? &call : NULL, fault);
 }
 
 #endif

@@ -40,7 +40,8 @@ struct dev_inflight {
     uint32_t place;     /* of the slot in its submission ring */
     uint32_t version;   /* (atomic) odd while the entry is being filled */
     uint32_t run;       /* index of its struct dev_run if it runs a program, or DEV_NONE */
-    uint32_t reserved[3];
+    uint32_t reserved;
+    uint64_t claimed_ns; /* when it was last taken out of its run queue */
 };
 
 /* Beside each place of a submission ring: what a slot says that does not fit its 64 bytes. */
@@ -74,7 +75,9 @@ struct dev_queue_page {
     uint32_t event;      /* changes when somebody is woken; sleepers wait on it */
     uint32_t final_head; /* set before the device's state becomes DEV_GONE */
     uint32_t taken;      /* queue 0: index after the last slot that was taken */
-    uint32_t device_pad[13];
+    uint32_t copied;     /* classified queues: all slots before this index have been copied; their
+                            places are free, as far as the device is concerned */
+    uint32_t device_pad[12];
 };
 
 /*
@@ -126,16 +129,19 @@ struct dev_queue {
     uint32_t log2_slots;
     uint64_t
         head; /* (poller) ticket of the next slot to take; read by others for a hint (atomic) */
-    uint32_t watch;                  /* (poller) its place in the list of watches */
-    uint32_t barrier;                /* (poller) take nothing until inflight is 0 */
-    uint32_t fence;                  /* (poller) entry that waits for that, or DEV_NONE */
-    uint32_t seal_misses;            /* (poller) how often the slot at head did not fit its seal */
-    uint32_t cancel_pending;         /* (poller) bits set in cancel_bits */
+    uint32_t watch;          /* (poller) its place in the list of watches */
+    uint32_t barrier;        /* (poller) take nothing until inflight is 0 */
+    uint32_t fence;          /* (poller) entry that waits for that, or DEV_NONE */
+    uint32_t seal_misses;    /* (poller) how often the slot at head did not fit its seal */
+    uint32_t cancel_pending; /* (poller) bits set in cancel_bits */
+    uint32_t
+        mixed; /* (poller) entries of the queue may be in flight: others reserve completions too */
     uint64_t grace_tail[DEV_GRACES]; /* (poller) what had been published when each period began */
     uint64_t completed; /* (atomic) completion entries reserved; the next one's index */
     uint32_t inflight;  /* (atomic) slots taken and not ended, a waiting fence not counted */
-    uint32_t chunked;   /* (atomic) slots in chunks that were handed to workers of a resident kernel */
-    uint32_t runs;      /* (atomic) those of them that run programs */
+    uint32_t
+        chunked;   /* (atomic) slots in chunks that were handed to workers of a resident kernel */
+    uint32_t runs; /* (atomic) those of them that run programs */
 };
 
 enum dev_handle_kind {
@@ -244,7 +250,7 @@ struct dev_page {
     uint32_t sleepers; /* (atomic) workers asleep, or about to be */
     uint32_t state;    /* enum dev_state */
     uint32_t left;     /* resident kernel: number of the last launch that has left */
-    uint32_t again;    /* resident kernel: number of the last launch that left to be launched again */
+    uint32_t again; /* resident kernel: number of the last launch that left to be launched again */
     uint32_t pad[11];
 };
 
@@ -276,7 +282,10 @@ struct dev_runtime {
     struct dev_log *logs;       /* max_tenants */
     struct dev_run *runs;       /* run_slots */
     uint32_t *worker_frame;     /* the frame of each worker; its own */
-    struct dev_handover *handover; /* resident kernel: see resident.h; NULL where workers are threads */
+    uint32_t
+        *worker_version; /* version of each worker's line of the vitals, a line apart; its own */
+    struct dev_handover
+        *handover; /* resident kernel: see resident.h; NULL where workers are threads */
     uint32_t max_queues;
     uint32_t max_tenants;
     uint32_t max_handles;
@@ -301,8 +310,12 @@ struct dev_runtime {
     uint32_t waiting_ops;  /* how many those are; read by others for a hint (atomic) */
     uint32_t barriers;     /* queues that wait behind a fence; read by others for a hint (atomic) */
     uint32_t graces;       /* bit p: grace period p runs; see grace.h */
+    uint32_t park;         /* the resident kernel has been told to leave */
     uint32_t late;         /* the periods that had begun when the slot being taken was published */
-    uint32_t poller_pad[9];
+    uint32_t beat_ends; /* (atomic) what `ends` was when vitals.h last wrote the queues' counts */
+    uint64_t beats;     /* heartbeats; vitals.h */
+    uint64_t beat_ns;   /* when the last one was */
+    uint32_t poller_pad[4];
 
     /* (sched) */
     uint32_t sched;
@@ -311,7 +324,7 @@ struct dev_runtime {
     uint32_t
         waiting_mask; /* bit p: level p is not empty; read without the lock for a hint (atomic) */
     struct dev_level levels[VYRE_PRIORITIES];
-    uint32_t pushes;       /* entries that were ever put into a run queue */
+    uint32_t pushes; /* entries that were ever put into a run queue */
     uint32_t pushes_pad;
     uint32_t free_run;     /* list of free runs */
     uint32_t free_runs;    /* how many; read by the poller for a hint (atomic) */

@@ -22,15 +22,17 @@
 /* Two neighbouring words read or written at once: slots and entries are arrays of 32-bit words. */
 #if defined(__CUDACC__)
 typedef uint64_t dev_word64;
+#    define DEV_ALIAS
 #else
 typedef uint64_t __attribute__((may_alias)) dev_word64;
+#    define DEV_ALIAS __attribute__((may_alias))
 #endif
 
 /* Four words at once; aligned to their size. */
 struct dev_word128 {
     uint64_t low;
     uint64_t high;
-};
+} DEV_ALIAS;
 
 enum dev_scope { DEV_DEVICE = 0, DEV_SYSTEM = 1 };
 
@@ -100,6 +102,13 @@ DEV_FN void dev_store64_release(dev_word64 *word, uint64_t value, enum dev_scope
         asm volatile("st.release.sys.u64 [%0], %1;" : : "l"(word), "l"(value) : "memory");
     else
         asm volatile("st.release.gpu.u64 [%0], %1;" : : "l"(word), "l"(value) : "memory");
+}
+
+/* For tables of which others take copies: a GPU's are copied by the copy engine, which has no part
+ * in the order of stores, so the version words around them are all that a reader has. */
+DEV_FN void dev_store_table(uint32_t *word, uint32_t value)
+{
+    dev_store_relaxed(word, value);
 }
 
 DEV_FN uint32_t dev_add_relaxed(uint32_t *word, uint32_t value)
@@ -267,14 +276,14 @@ DEV_FN void dev_yield(void)
     __nanosleep(100);
 }
 
-/* The host's monotonic clock less the GPU's timer; set before each launch. */
-extern "C" __constant__ int64_t vyre_clock_shift;
+/* The host's monotonic clock less the GPU's timer; each block sets it when it begins. */
+static __shared__ int64_t dev_clock_shift;
 
 DEV_FN uint64_t dev_clock_ns(void)
 {
     uint64_t now;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-    return now + (uint64_t)vyre_clock_shift;
+    return now + (uint64_t)dev_clock_shift;
 }
 
 /* A GPU worker never sleeps in the kernel: it backs off, and the kernel parks. */
@@ -348,6 +357,11 @@ DEV_FN void dev_store_release(uint32_t *word, uint32_t value, enum dev_scope sco
 DEV_FN void dev_store64_release(dev_word64 *word, uint64_t value, enum dev_scope scope)
 {
     (void)scope;
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+DEV_FN void dev_store_table(uint32_t *word, uint32_t value)
+{
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 

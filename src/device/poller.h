@@ -22,12 +22,12 @@ DEV_FN const struct dev_params *dev_slot_params(const struct dev_queue *queue, u
     return dev_load64_relaxed(&params->ticket) == ticket ? params : NULL;
 }
 
-/* The deadline of a slot: from its parameter block if it has one. */
-DEV_FN uint64_t dev_slot_deadline(const struct dev_queue *queue, uint64_t ticket)
-{
-    const struct dev_params *params = dev_slot_params(queue, ticket);
-    return params != NULL ? dev_load64_relaxed(&params->deadline_ns) : 0;
-}
+/* What comes with a slot to be taken. */
+struct dev_taking {
+    const uint32_t *slot;
+    const struct dev_params *params; /* NULL: none */
+    uint64_t ticket;
+};
 
 /* Clears the cancel bit of a slot; non-zero if it was set. */
 DEV_FN uint32_t dev_cancel_bit(struct dev_queue *queue, uint64_t ticket)
@@ -44,10 +44,11 @@ DEV_FN uint32_t dev_cancel_bit(struct dev_queue *queue, uint64_t ticket)
 
 /* What is wrong with a copied slot before its operands are looked at, or 0. */
 DEV_FN uint32_t dev_slot_check(struct dev_runtime *rt, struct dev_queue *queue,
-                               const uint32_t *slot, uint64_t ticket, uint64_t *deadline_ns)
+                               const struct dev_taking *taking, uint64_t *deadline_ns)
 {
-    uint32_t cancelled = queue->cancel_pending ? dev_cancel_bit(queue, ticket) : 0;
-    *deadline_ns = dev_slot_deadline(queue, ticket);
+    const uint32_t *slot = taking->slot;
+    uint32_t cancelled = queue->cancel_pending ? dev_cancel_bit(queue, taking->ticket) : 0;
+    *deadline_ns = taking->params != NULL ? dev_load64_relaxed(&taking->params->deadline_ns) : 0;
     if (dev_load_relaxed(&rt->shutdown)) return VYRE_FAULT_STOPPED;
     if (slot[VYRE_SLOT_STATUS] != VYRE_SLOT_PUBLISHED) return VYRE_FAULT_NOT_PUBLISHED;
     if (slot[VYRE_SLOT_PRIORITY] >= VYRE_PRIORITIES) return VYRE_FAULT_BAD_PRIORITY;
@@ -98,13 +99,15 @@ DEV_FN int dev_barrier_lift(struct dev_runtime *rt, struct dev_queue *queue)
  * Takes one slot through the in-flight table: ends it with a fault, or hands it to the run queues,
  * or lets it wait as a fence. 0: there is no room now, the slot stays where it is.
  */
-DEV_FN int dev_accept(struct dev_runtime *rt, struct dev_queue *queue, const uint32_t *slot,
-                      uint64_t ticket)
+DEV_FN int dev_accept(struct dev_runtime *rt, struct dev_queue *queue,
+                      const struct dev_taking *taking)
 {
+    const uint32_t *slot = taking->slot;
+    uint64_t ticket = taking->ticket;
     uint64_t deadline_ns = 0;
     struct dev_hold hold = {DEV_NONE, 0};
     /* One that ends here needs no room; its cancel bit is then gone with it. */
-    uint32_t fault = dev_slot_check(rt, queue, slot, ticket, &deadline_ns);
+    uint32_t fault = dev_slot_check(rt, queue, taking, &deadline_ns);
     if (fault == VYRE_FAULT_NONE && !dev_entry_room(rt, queue)) return 0;
     rt->late = dev_grace_late(rt, queue, ticket);
     if (fault == VYRE_FAULT_NONE) fault = dev_slot_hold(rt, slot, queue->setup.tenant, &hold);
@@ -120,11 +123,12 @@ DEV_FN int dev_accept(struct dev_runtime *rt, struct dev_queue *queue, const uin
         return 0;
     }
     int fence = dev_slot_is_fence(slot);
+    queue->mixed = 1;
     dev_lock(&rt->sched);
     uint32_t index = dev_entry_fill(rt, queue, slot, ticket, deadline_ns);
     rt->inflight[index].operation = hold.operation;
     if (program) {
-        uint32_t run = dev_run_make(rt, slot, hold.operation, dev_slot_params(queue, ticket));
+        uint32_t run = dev_run_make(rt, slot, hold.operation, taking->params);
         rt->inflight[index].run = run;
         rt->runs[run].queued = 1;
         dev_add_relaxed(&queue->runs, 1);
@@ -140,6 +144,21 @@ DEV_FN int dev_accept(struct dev_runtime *rt, struct dev_queue *queue, const uin
         dev_barrier_lift(rt, queue);
     }
     return 1;
+}
+
+/* Runs a slot under the ticket that it had on a device that is gone. 0: no room now. */
+DEV_NO_INLINE int dev_sys_replay(struct dev_runtime *rt, const uint32_t *arg, uint32_t *result)
+{
+    const struct dev_replay *replay = (const struct dev_replay *)(uintptr_t)dev_pair(&arg[3]);
+    struct dev_taking taking;
+    if (arg[0] == 0 || arg[0] >= rt->max_queues || !rt->queues[arg[0]].open) {
+        *result = VYRE_FAULT_BAD_HANDLE;
+        return 1;
+    }
+    taking.slot = replay->slot;
+    taking.ticket = dev_pair(&arg[1]);
+    taking.params = replay->params.ticket == taking.ticket ? &replay->params : NULL;
+    return dev_accept(rt, &rt->queues[arg[0]], &taking);
 }
 
 /* Whether the slots of this queue may be run in place at all just now. The last parameter block is
@@ -172,7 +191,11 @@ DEV_FN uint32_t dev_take(struct dev_runtime *rt, struct dev_watch *watch,
         } else {
             /* What queue 0 was told before this slot was published counts for it. */
             if (dev_watch_news(&rt->watch[0])) dev_poll_system(rt);
-            if (!dev_accept(rt, queue, dev_batch_slot(batch, taken), queue->head)) break;
+            struct dev_taking taking;
+            taking.slot = dev_batch_slot(batch, taken);
+            taking.ticket = queue->head;
+            taking.params = dev_slot_params(queue, queue->head);
+            if (!dev_accept(rt, queue, &taking)) break;
             run = taken + 1;
         }
         dev_head_advance(queue, watch, run - taken);
@@ -202,6 +225,7 @@ DEV_FN uint32_t dev_poll_copied(struct dev_runtime *rt, struct dev_watch *watch,
         dev_head_advance(queue, watch, 1);
         taken = 1;
     }
+    if (taken != 0) dev_vitals_taken(rt, queue, watch->queue);
     return taken;
 }
 
@@ -236,6 +260,27 @@ DEV_FN uint32_t dev_poll_pass(struct dev_runtime *rt, struct dev_batch *batch)
         if (++at >= count) at = 1;
     }
     return progress;
+}
+
+/* All that was published has been taken and has ended: ends what waits on queue 0, says where each
+ * queue ended, and that the device is gone. */
+DEV_FN void dev_last_words(struct dev_runtime *rt)
+{
+    /* What still waits on queue 0 was taken, so nobody would count it as lost. */
+    for (uint32_t i = rt->waiting_list; i != DEV_NONE; i = rt->inflight[i].next) {
+        const struct dev_inflight *entry = &rt->inflight[i];
+        struct dev_end end =
+            dev_end_fault(entry->ticket, entry->slot[VYRE_SLOT_OPCODE], VYRE_FAULT_STOPPED);
+        dev_complete(rt, &rt->queues[0], &end);
+    }
+    for (uint32_t i = 0; i < rt->watch_count; i++) {
+        struct dev_queue *queue = &rt->queues[rt->watch[i].queue];
+        dev_store_relaxed(&queue->setup.page->final_head, (uint32_t)queue->head);
+    }
+    dev_vitals_pulse(rt, dev_clock_ns());
+    dev_store_release(&rt->page->state, DEV_GONE, DEV_SYSTEM); /* R6 pairs with A6 in reap.c */
+    for (uint32_t i = 0; i < rt->watch_count; i++)
+        dev_notify(&rt->queues[rt->watch[i].queue]);
 }
 
 #endif

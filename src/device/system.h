@@ -14,6 +14,7 @@
 #include "device/grace.h"
 #include "device/handle.h"
 #include "device/runq.h"
+#include "device/vitals.h"
 
 /* Opcodes of queue 0; outside it they are unknown. SHUTDOWN is the wire format's own. */
 enum dev_system_opcode {
@@ -159,6 +160,7 @@ DEV_FN uint32_t dev_sys_queue_open(struct dev_runtime *rt, const uint32_t *arg)
     queue->fence = DEV_NONE;
     queue->seal_misses = 0;
     queue->cancel_pending = 0;
+    queue->mixed = 0;
     queue->inflight = 0;
     queue->chunked = 0;
     queue->runs = 0;
@@ -167,6 +169,8 @@ DEV_FN uint32_t dev_sys_queue_open(struct dev_runtime *rt, const uint32_t *arg)
     queue->open = 1;
     struct dev_watch *watch = &rt->watch[queue->watch];
     dev_lock(&rt->sched);
+    if (queue->setup.classified)
+        dev_store_relaxed(&queue->setup.page->copied, (uint32_t)queue->head);
     watch->bell = queue->setup.bell;
     watch->queue = arg[0];
     watch->slots = queue->setup.slots;
@@ -174,6 +178,7 @@ DEV_FN uint32_t dev_sys_queue_open(struct dev_runtime *rt, const uint32_t *arg)
     watch->head = (uint32_t)queue->head;
     rt->watch_count++;
     dev_unlock(&rt->sched);
+    dev_vitals_count(rt, queue);
     return VYRE_FAULT_NONE;
 }
 
@@ -198,6 +203,7 @@ DEV_FN int dev_sys_queue_close(struct dev_runtime *rt, uint32_t index)
     dev_unlock(&rt->sched);
     rt->queues[last.queue].watch = queue->watch;
     queue->open = 0;
+    dev_vitals_count(rt, queue);
     return 1;
 }
 

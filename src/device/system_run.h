@@ -9,6 +9,9 @@
 #include "device/entry.h"
 #include "device/system.h"
 
+/* In poller.h: it takes a slot like any other. */
+DEV_NO_INLINE int dev_sys_replay(struct dev_runtime *rt, const uint32_t *arg, uint32_t *result);
+
 /* n slots have been taken. */
 DEV_FN void dev_head_advance(struct dev_queue *queue, struct dev_watch *watch, uint32_t n)
 {
@@ -71,6 +74,12 @@ DEV_FN int dev_system_accept(struct dev_runtime *rt, const uint32_t *slot, uint6
         break;
     case DEV_SYS_QUEUE_OPEN:
         result = dev_sys_queue_open(rt, arg);
+        break;
+    case DEV_SYS_REPLAY:
+        if (!dev_sys_replay(rt, arg, &result)) return 0;
+        break;
+    case DEV_SYS_PARK:
+        rt->park = 1;
         break;
     case DEV_SYS_CANCEL:
         result = (uint32_t)dev_sys_cancel(rt, arg, &unlinked);

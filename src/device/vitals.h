@@ -17,6 +17,9 @@
 #define DEV_VITALS_MAGIC     0x4C545956u /* "VYTL" */
 #define DEV_VITALS_VERSION   1u
 #define DEV_VITALS_PERIOD_NS 1000000u /* between two heartbeats of a poller that polls */
+#define DEV_VITALS_PASSES    64u      /* passes of a poller between two looks at the clock */
+#define DEV_VITALS_OWN       16u      /* words of each worker in worker_version: a line */
+#define DEV_VITALS_TRIES     64u      /* of a reader that finds a line being written */
 
 /* A worker. */
 struct dev_vital_worker {
@@ -27,12 +30,15 @@ struct dev_vital_worker {
     uint32_t queue;
     uint32_t tenant;
     uint32_t opcode;
-    uint32_t reserved[7];
+    uint32_t reserved;
+    uint64_t deadline_ns; /* 0: none */
+    uint32_t pad[4];
 };
 
 /* A queue, by its number. */
 struct dev_vital_queue {
-    uint64_t taken;     /* ticket of the next slot to take */
+    uint64_t taken;     /* ticket of the next slot to take; where workers are threads never behind,
+                           but for queue 0 */
     uint64_t completed; /* slots that have ended since the queue was opened */
     uint32_t open;
     uint32_t tenant;
@@ -76,12 +82,126 @@ DEV_FN struct dev_vital_worker *dev_vitals_worker(struct dev_vitals *vitals, uin
     return (struct dev_vital_worker *)(void *)(vitals + 1) + worker;
 }
 
-DEV_FN struct dev_vital_queue *dev_vitals_queue(struct dev_vitals *vitals, uint32_t queue)
+/* `workers` is the caller's own knowledge: whoever reads across a link need not, and whoever reads
+ * what another process wrote should not, take it from the page. */
+DEV_FN struct dev_vital_queue *dev_vitals_queue(struct dev_vitals *vitals, uint32_t workers,
+                                                uint32_t queue)
 {
-    return (struct dev_vital_queue *)(void *)dev_vitals_worker(vitals, vitals->workers) + queue;
+    return (struct dev_vital_queue *)(void *)dev_vitals_worker(vitals, workers) + queue;
+}
+
+/* The device's side. A device without vitals says nothing.
+ * ------------------------------------------------------------------------------------------- */
+
+/* A worker begins an entry that it has popped. No clock is read: the pop has read it. */
+DEV_FN void dev_vitals_begin(struct dev_runtime *rt, uint32_t worker,
+                             const struct dev_inflight *entry)
+{
+    if (rt->vitals == NULL) return;
+    struct dev_vital_worker *line = dev_vitals_worker(rt->vitals, worker);
+    uint32_t *own = &rt->worker_version[worker * DEV_VITALS_OWN];
+    uint32_t version = *own;
+    *own = version + 2;
+    dev_store_relaxed(&line->version, version + 1);
+    dev_fence_both(DEV_SYSTEM); /* R15 pairs with A15: who sees a new word sees the odd version */
+    dev_store_relaxed(&line->busy, 1);
+    dev_store64_relaxed(&line->since_ns, entry->claimed_ns);
+    dev_store64_relaxed(&line->ticket, entry->ticket);
+    dev_store_relaxed(&line->queue, entry->queue);
+    dev_store_relaxed(&line->tenant, entry->slot[VYRE_SLOT_TENANT]);
+    dev_store_relaxed(&line->opcode, entry->slot[VYRE_SLOT_OPCODE]);
+    dev_store64_relaxed(&line->deadline_ns, entry->deadline_ns);
+    dev_store_release(&line->version, version + 2, DEV_SYSTEM); /* R16 pairs with A16 */
+}
+
+/* It has ended, or its turn is over. What stays in the line is what was run last, so one word is
+ * all that changes. */
+DEV_FN void dev_vitals_end(struct dev_runtime *rt, uint32_t worker)
+{
+    if (rt->vitals != NULL) dev_store_relaxed(&dev_vitals_worker(rt->vitals, worker)->busy, 0);
+}
+/* The line of a queue. Each word is right; a reader may see words of two heartbeats. (poller) */
+DEV_FN void dev_vitals_count(struct dev_runtime *rt, struct dev_queue *queue)
+{
+    if (rt->vitals == NULL) return;
+    struct dev_vital_queue *line =
+        dev_vitals_queue(rt->vitals, rt->workers, (uint32_t)(queue - rt->queues));
+    uint32_t inflight = dev_load_relaxed(&queue->inflight) + dev_load_relaxed(&queue->chunked);
+    if (queue->fence != DEV_NONE) inflight++;
+    dev_store64_relaxed(&line->completed,
+                        dev_load64_relaxed(&queue->completed) - queue->setup.first_completion);
+    dev_store64_relaxed(&line->taken, queue->head);
+    dev_store_relaxed(&line->tenant, queue->setup.tenant);
+    dev_store_relaxed(&line->inflight, inflight);
+    dev_store_relaxed(&line->blocked, queue->barrier);
+    dev_store_relaxed(&line->open, queue->open);
+}
+
+/* Slots of a queue were taken. Where workers are threads nobody may be left to poll for long, and a
+ * slot that is running shall not look as if it still waited; a resident kernel's poller stays, and
+ * spares the link. (poller) */
+DEV_FN void dev_vitals_taken(struct dev_runtime *rt, const struct dev_queue *queue, uint32_t number)
+{
+#if !defined(__CUDACC__)
+    if (rt->vitals != NULL)
+        dev_store64_relaxed(&dev_vitals_queue(rt->vitals, rt->workers, number)->taken, queue->head);
+#else
+    (void)rt, (void)queue, (void)number;
+#endif
+}
+
+/* A heartbeat now: also the last one before nobody polls, so that what stays in the page is true.
+ * (poller) */
+DEV_FN void dev_vitals_pulse(struct dev_runtime *rt, uint64_t now_ns)
+{
+    if (rt->vitals == NULL) return;
+    /* Before the counts: an end that is not among them is one that dev_vitals_stale sees. */
+    dev_store_relaxed(&rt->beat_ends, dev_load_acquire(&rt->ends, DEV_DEVICE)); /* A11 */
+    for (uint32_t i = 0; i < rt->watch_count; i++)
+        dev_vitals_count(rt, &rt->queues[rt->watch[i].queue]);
+    rt->beat_ns = now_ns;
+    dev_store64_relaxed(&rt->vitals->beat_ns, now_ns);
+    dev_store64_relaxed(&rt->vitals->beats, ++rt->beats);
+}
+
+/* A heartbeat if one is due. (poller) */
+DEV_FN void dev_vitals_beat(struct dev_runtime *rt, uint64_t now_ns)
+{
+    if (now_ns - rt->beat_ns >= DEV_VITALS_PERIOD_NS) dev_vitals_pulse(rt, now_ns);
+}
+
+/* Whether slots have ended since the counts were written, which somebody should write again before
+ * all sleep. */
+DEV_FN int dev_vitals_stale(const struct dev_runtime *rt)
+{
+    return rt->vitals != NULL && dev_load_relaxed(&rt->ends) != dev_load_relaxed(&rt->beat_ends);
+}
+
+/* The reader's side.
+ * ------------------------------------------------------------------------------------------- */
+
+/* Copies a worker's line; 0: it was being written all the time, as a device that died while it
+ * wrote leaves it. Any thread of any process. */
+DEV_FN int dev_vitals_read(const struct dev_vital_worker *line, struct dev_vital_worker *out)
+{
+    for (uint32_t tries = 0; tries < DEV_VITALS_TRIES; tries++) {
+        out->version = dev_load_acquire(&line->version, DEV_SYSTEM); /* A16 pairs with R16 */
+        out->busy = dev_load_relaxed(&line->busy);
+        out->since_ns = dev_load64_relaxed(&line->since_ns);
+        out->ticket = dev_load64_relaxed(&line->ticket);
+        out->queue = dev_load_relaxed(&line->queue);
+        out->tenant = dev_load_relaxed(&line->tenant);
+        out->opcode = dev_load_relaxed(&line->opcode);
+        out->deadline_ns = dev_load64_relaxed(&line->deadline_ns);
+        dev_fence_both(DEV_SYSTEM); /* A15 pairs with R15 */
+        if (out->version % 2 == 0 && dev_load_relaxed(&line->version) == out->version) return 1;
+        dev_pause();
+    }
+    return 0;
 }
 
 static_assert(sizeof(struct dev_vital_worker) == 64, "one line a writer");
+static_assert(offsetof(struct dev_vital_worker, deadline_ns) == 40, "eight bytes in one piece");
 static_assert(sizeof(struct dev_vital_queue) == 32, "in an array");
 static_assert(sizeof(struct dev_vitals) == 128, "one line of the link");
 

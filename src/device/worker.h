@@ -54,14 +54,16 @@ DEV_FN void dev_role_leave(struct dev_runtime *rt, uint32_t ends)
  */
 DEV_FN void dev_worker_sleep(struct dev_runtime *rt, int role, uint32_t ends)
 {
+    if (role) dev_vitals_pulse(rt, dev_clock_ns());
     uint32_t seen = dev_load_acquire(&rt->wake_seq, DEV_SYSTEM);
     dev_add_relaxed(&rt->page->sleepers, 1);
     if (role) dev_unlock(&rt->page->poller);
     dev_fence_full(); /* F2 */
     int work = dev_load_relaxed(&rt->waiting_mask) != 0 || dev_load_relaxed(&rt->shutdown);
-    /* While another worker polls, doorbells and fences are his; he looks again when he stops. */
+    /* While another worker polls, doorbells, fences and vitals are his; he looks again when he
+     * stops. The heads are those of the one who polled last. */
     if (!work && dev_load_acquire(&rt->page->poller, DEV_DEVICE) == 0)
-        work = dev_poller_wanted(rt, ends); /* with the heads of the one who polled last */
+        work = dev_poller_wanted(rt, ends) || dev_vitals_stale(rt);
     if (!work) dev_sleep(&rt->wake_seq, seen);
     dev_sub_release(&rt->page->sleepers, 1);
 }
@@ -69,10 +71,12 @@ DEV_FN void dev_worker_sleep(struct dev_runtime *rt, int role, uint32_t ends)
 /* Runs an entry that was popped: to its end, or for one turn. */
 DEV_FN void dev_worker_run(struct dev_runtime *rt, uint32_t index, uint32_t worker)
 {
+    dev_vitals_begin(rt, worker, &rt->inflight[index]);
     if (rt->inflight[index].run != DEV_NONE)
         dev_entry_program(rt, index, worker);
     else
         dev_entry_run(rt, index);
+    dev_vitals_end(rt, worker);
 }
 
 /* The last worker to leave takes what was still published, says where each queue ended, and is
@@ -89,20 +93,7 @@ DEV_FN void dev_worker_last(struct dev_runtime *rt, struct dev_batch *batch, uin
         else if (progress == 0)
             break;
     }
-    /* What still waits on queue 0 was taken, so nobody would count it as lost. */
-    for (uint32_t i = rt->waiting_list; i != DEV_NONE; i = rt->inflight[i].next) {
-        const struct dev_inflight *entry = &rt->inflight[i];
-        struct dev_end end =
-            dev_end_fault(entry->ticket, entry->slot[VYRE_SLOT_OPCODE], VYRE_FAULT_STOPPED);
-        dev_complete(rt, &rt->queues[0], &end);
-    }
-    for (uint32_t i = 0; i < rt->watch_count; i++) {
-        struct dev_queue *queue = &rt->queues[rt->watch[i].queue];
-        dev_store_relaxed(&queue->setup.page->final_head, (uint32_t)queue->head);
-    }
-    dev_store_release(&rt->page->state, DEV_GONE, DEV_SYSTEM); /* R6 pairs with A6 in reap.c */
-    for (uint32_t i = 0; i < rt->watch_count; i++)
-        dev_notify(&rt->queues[rt->watch[i].queue]);
+    dev_last_words(rt);
     /* A caller that has helped may still look for news without the role (dev_role_leave); once the
      * last worker has left, queues are freed without a word to the device. */
     dev_lock(&rt->sched);
@@ -116,6 +107,7 @@ DEV_FN void dev_worker(struct dev_runtime *rt, uint32_t worker)
     struct dev_batch batch;
     uint64_t idle_since_ns = 0;
     uint32_t looks = 0;
+    uint32_t passes = 0;
     uint32_t ends = 0;
     int role = 0;
     for (;;) {
@@ -124,12 +116,17 @@ DEV_FN void dev_worker(struct dev_runtime *rt, uint32_t worker)
         if (role) {
             ends = dev_load_acquire(&rt->ends, DEV_DEVICE); /* A11 pairs with R11 in entry.h */
             progress = dev_poll_pass(rt, &batch);
+            if (++passes % DEV_VITALS_PASSES == 0) dev_vitals_beat(rt, dev_clock_ns());
         }
         /* While more urgent slots stream in, only aged work below them may start. */
         uint32_t index = dev_runq_pop(rt, progress ? VYRE_PRIORITY_NORMAL : VYRE_PRIORITY_IDLE);
         if (progress || index != DEV_NONE) dev_share_out(rt);
         if (index != DEV_NONE) {
-            if (role) dev_role_leave(rt, ends);
+            if (role) {
+                /* Perhaps nobody polls for long now. */
+                dev_vitals_beat(rt, rt->inflight[index].claimed_ns);
+                dev_role_leave(rt, ends);
+            }
             role = 0;
             dev_worker_run(rt, index, worker);
         }

@@ -218,8 +218,7 @@ vyre_status vyre_bindings_create(vyre_program *program, vyre_buffer *const *buff
                               "%zu buffers for a program that declares %u", count, declared);
     vyre_status status = check(&request, &tenant, err);
     if (status) return status;
-    if (vyre_runtime_stopped(program->runtime))
-        return vyre_fail(err, VYRE_E_STOPPED, "the runtime has been stopped");
+    if (vyre_runtime_stopped(program->runtime)) return vyre_runtime_refuse(program->runtime, err);
     status = get_memory(program, &bindings, err);
     if (status) return status;
     fill(bindings, &request);

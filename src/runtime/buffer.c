@@ -94,8 +94,7 @@ vyre_status vyre_buffer_create_with(vyre *runtime, size_t bytes, const vyre_buff
                 : VYRE_OK;
     if (!status) status = check(runtime, bytes, &chosen, err);
     if (status) return status;
-    if (vyre_runtime_stopped(runtime))
-        return vyre_fail(err, VYRE_E_STOPPED, "the runtime has been stopped");
+    if (vyre_runtime_stopped(runtime)) return vyre_runtime_refuse(runtime, err);
     status = vyre_memory_alloc(&runtime->memory, 1, sizeof(vyre_buffer), "buffer", &memory, err);
     if (status) return status;
     vyre_buffer *buffer = memory;

@@ -5,6 +5,7 @@
 #include "runtime/device_memory.h"
 
 #include "base/checked.h"
+#include "device/handover.h"
 
 #define FRAME_UNIT 4096u /* a frame begins at a page */
 
@@ -38,9 +39,10 @@ static uint32_t power_of_two_above(uint32_t value)
 
 /* Sets every pointer of the device; run twice, first for the size. The system queue is one more
  * than asked for. */
-static struct dev_runtime *carve_all(struct carver *carver, const vyre_options *options,
+static struct dev_runtime *carve_all(struct carver *carver, const vyre *runtime,
                                      struct dev_runtime *into)
 {
+    const vyre_options *options = &runtime->options;
     struct dev_runtime *device = carve(carver, 1, sizeof *device);
     into->max_queues = options->max_queues + 1;
     into->opcode_map_size = power_of_two_above(2 * options->max_handles);
@@ -56,6 +58,8 @@ static struct dev_runtime *carve_all(struct carver *carver, const vyre_options *
     into->logs = carve(carver, options->max_tenants, sizeof(struct dev_log));
     into->runs = carve(carver, options->run_slots, sizeof(struct dev_run));
     into->worker_frame = carve(carver, options->workers, sizeof(uint32_t));
+    into->worker_version = carve(carver, options->workers, DEV_VITALS_OWN * sizeof(uint32_t));
+    if (runtime->backend->memory) into->handover = carve(carver, 1, sizeof(struct dev_handover));
     return device;
 }
 
@@ -130,7 +134,7 @@ void vyre_device_memory_settle(vyre *runtime, struct vyre_device_memory *memory)
     if (memory->image.resident != resident) return;
     struct carver carver = {(unsigned char *)(uintptr_t)memory->image.address, 0, 0};
     *resident = *memory->image.device;
-    carve_all(&carver, &runtime->options, resident);
+    carve_all(&carver, runtime, resident);
     resident->page = (struct dev_page *)(uintptr_t)runtime->shared.address;
     resident->vitals = (struct dev_vitals *)(uintptr_t)(runtime->shared.address + DEV_VITALS_AT);
 }
@@ -141,7 +145,7 @@ vyre_status vyre_device_memory_make(vyre *runtime, struct vyre_device_memory *me
     struct carver carver = {NULL, 0, 0};
     struct dev_runtime pointers = {0};
     memory->mapping.fd = -1;
-    carve_all(&carver, &runtime->options, &pointers);
+    carve_all(&carver, runtime, &pointers);
     if (carver.overflow)
         return vyre_fail(err, VYRE_E_OVERFLOW, "the device's tables do not fit this address space");
     vyre_status status =
@@ -149,7 +153,7 @@ vyre_status vyre_device_memory_make(vyre *runtime, struct vyre_device_memory *me
     if (status) return status;
     memory->image.bytes = carver.used;
     carver = (struct carver){memory->mapping.base, 0, 0};
-    struct dev_runtime *device = carve_all(&carver, &runtime->options, &pointers);
+    struct dev_runtime *device = carve_all(&carver, runtime, &pointers);
     *device = pointers;
     device->page = runtime->page;
     device->vitals = runtime->vitals;

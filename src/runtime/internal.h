@@ -37,6 +37,8 @@ struct vyre_request {
     uint32_t keepers;               /* binding sets that hold it: it is sent when they are gone */
     void *subject;                  /* NULL: somebody waits for the answer */
     void (*release)(void *subject); /* called with the answer (system.lock) */
+    /* of one that vyre_system_send has sent: called with its end, whatever that is (system.lock) */
+    void (*ended)(struct vyre_request *request, const vyre_completion *completion);
 };
 
 struct vyre_system {
@@ -90,6 +92,9 @@ struct vyre {
     pthread_mutex_t stop_lock;
     uint32_t started; /* the device runs, or did */
     uint32_t joined;  /* (stop_lock) the workers have ended */
+    uint32_t lost;    /* (atomic) the device host is gone and no other could be started */
+    uint32_t stalls;  /* (atomic) reported */
+    struct vyre_watchdog *watchdog; /* NULL where nobody looks */
     char choice[160];
 };
 
@@ -98,6 +103,16 @@ struct vyre_kept {
     vyre_completion completion;
     uint32_t next;
     uint32_t previous;
+};
+
+/* A slot that may run twice, as it was submitted: its place in the ring may be another's by the
+ * time that a restart wants to run it again. */
+struct vyre_shadow {
+    uint32_t word[VYRE_SLOT_WORDS];
+    struct dev_params params; /* where has_params says so */
+    uint32_t has_params;
+    uint32_t tries; /* how often a restart has run it again */
+    uint32_t next;  /* in the list of free shadows */
 };
 
 struct vyre_watcher;
@@ -128,14 +143,18 @@ struct vyre_queue {
     uint64_t got;       /* ticket of the next slot to hand out */
     uint64_t submitted; /* (atomic) tickets below are published */
     uint64_t reaped_seen;
-    uint32_t special;   /* as in the bell */
-    uint32_t overrides; /* slots got but not submitted that have a parameter block of their own */
+    uint32_t copied_seen; /* what page->copied was */
+    uint32_t special;     /* as in the bell */
+    uint32_t overrides;   /* slots got but not submitted that have a parameter block of their own */
+    uint32_t new_marks;   /* slots got but not submitted that were marked */
 
     /* reaping thread */
     char reap_line[VYRE_CACHE_LINE];
     uint64_t reaped; /* (atomic) first_ticket plus how many completions the caller has received */
     uint64_t next_entry; /* (atomic) index of the next entry to take from the ring */
     uint32_t wait_mode;
+    uint32_t guarded;       /* the device may be restarted: reap_lock guards what follows */
+    uint32_t salvaged;      /* (atomic) a restart has kept completions since the last look */
     uint32_t untaken_known; /* the device is gone: untaken_next is set */
     uint64_t untaken_next;  /* the first ticket that it did not take and that has not ended here */
     struct vyre_kept *kept;
@@ -151,7 +170,12 @@ struct vyre_queue {
     char mark_line[VYRE_CACHE_LINE];
     uint32_t marked; /* (atomic) how many */
     pthread_mutex_t mark_lock;
-    struct vyre_ticket_map marks; /* made with the first mark */
+    struct vyre_ticket_map marks; /* made with the first mark; of each ticket its shadow */
+    struct vyre_shadow *shadows;  /* `slots` of them where the queue is guarded, else NULL */
+    uint32_t shadow_free;
+
+    pthread_mutex_t reap_lock; /* guarded: between the reaping thread and a restart */
+    uint64_t *underway;        /* guarded: a restart's list of tickets, `slots` of them */
 };
 
 struct vyre_buffer {
@@ -224,11 +248,19 @@ vyre_status vyre_system_call(vyre *runtime, uint32_t opcode, const uint32_t args
  * thread. */
 void vyre_system_drop(vyre *runtime, struct vyre_request *drop);
 
+/* Sends a request, of which opcode, args and ended are set, if there is room for it now, and
+ * returns whether there was. It must live until it has ended: some call of this file, by any
+ * thread, then calls `ended`. */
+int vyre_system_send(vyre *runtime, struct vyre_request *request);
+
 /* Frees what slots have stopped using since the last call. Any thread. */
 void vyre_system_collect(vyre *runtime);
 
 /* Whether the device has stopped taking work. */
 int vyre_runtime_stopped(const vyre *runtime);
+
+/* The error of a call on a device that does not take work any more: E_STOPPED or E_LOST. */
+vyre_status vyre_runtime_refuse(const vyre *runtime, vyre_error *err);
 
 /* open.c, caps.c
  * ------------------------------------------------------------------------------------------------------
@@ -296,8 +328,42 @@ int vyre_queue_written(const vyre_queue *queue, uint64_t index);
 /* Whether the next completion is there, or the device is gone. */
 int vyre_queue_ready(const vyre_queue *queue);
 
+/* Of a device that wakes nobody: how long to sleep after idle_ns without news. */
+uint64_t vyre_queue_nap_ns(const vyre_queue *queue, uint64_t idle_ns);
+
+/* The reaping side's books, for a restart. (reap_lock) */
+const uint32_t *vyre_queue_entry(const vyre_queue *queue, uint64_t index); /* NULL: not written */
+void vyre_queue_keep_entry(vyre_queue *queue, const uint32_t *entry);      /* pending, ended so */
+void vyre_queue_keep_end(vyre_queue *queue, uint64_t ticket, uint32_t outcome); /* the same */
+int vyre_queue_pending(const vyre_queue *queue, uint64_t ticket);
+
 /* Sleeps or spins, as the wait mode says, until vyre_queue_ready or the clock shows until_ns. */
 void vyre_queue_pause(vyre_queue *queue, uint64_t until_ns);
+
+/* salvage.c: a queue whose device is gone
+ * -----------------------------------------------------------------------------------------------------
+ */
+
+struct vyre_salvage {
+    uint32_t for_good; /* no device follows: nothing is run again */
+    uint32_t repeats;  /* tickets at the beginning of queue->underway that are to be run again */
+    uint32_t lost;     /* how many ended so */
+    uint64_t first_ticket; /* that the next device shall take */
+    uint64_t first_entry;  /* index of the first completion entry that it shall write */
+};
+
+/* Takes what the device has ended out of the ring, finds what is to be run again, and ends all the
+ * rest as lost. Wakes whoever sleeps on the queue. No device has the queue. */
+void vyre_queue_salvage(vyre_queue *queue, struct vyre_salvage *salvage);
+
+/* Wakes whoever sleeps on it. No device has the queue, or it wakes nobody. */
+void vyre_queue_tell(vyre_queue *queue);
+
+/* The shadow of a ticket that is about to be run again. */
+void vyre_queue_shadow(vyre_queue *queue, uint64_t ticket, struct vyre_shadow *shadow);
+
+/* Ends one that could not be. */
+void vyre_queue_lose(vyre_queue *queue, uint64_t ticket);
 
 /* watcher.c
  * --------------------------------------------------------------------------------------------------
@@ -305,6 +371,19 @@ void vyre_queue_pause(vyre_queue *queue, uint64_t until_ns);
 
 /* Ends the thread. The device must have given the queue up. */
 void vyre_watcher_stop(vyre_queue *queue);
+
+/* watchdog.c
+ * -------------------------------------------------------------------------------------------------
+ */
+
+/* Starts the thread if stall_ns says so; the device runs. */
+vyre_status vyre_watchdog_start(vyre *runtime, vyre_error *err);
+/* Ends it; nothing where there is none. */
+void vyre_watchdog_stop(vyre *runtime);
+
+/* restart.c: the device host shall be ended and another one started; returns at once. Any thread.
+ */
+void vyre_restart_request(vyre *runtime, const char *why);
 
 /* tenant.c */
 

@@ -193,12 +193,15 @@ static vyre_status local_view(vyre *runtime, uint32_t view, uint32_t tenant, voi
 static vyre_status local_link(vyre *runtime, const struct vyre_native_image *image,
                               uint64_t *number, vyre_error *err)
 {
-    uint32_t args[VYRE_SLOT_ARGS] = {0}, result;
+    uint32_t args[VYRE_SLOT_ARGS] = {0}, result, tries = 0;
+    vyre_status status;
     if (!runtime->backend->link)
         return vyre_fail_with(err, VYRE_E_UNSUPPORTED, "register a C function instead",
                               "the %s backend runs no CUDA code", runtime->backend->name);
-    vyre_status status = vyre_system_call(runtime, DEV_SYS_PARK, args, &result, err);
-    if (!status) status = runtime->backend->link(runtime->local->run, image, number, err);
+    do { /* E_BUSY: a submit woke it before link came; after that it stays parked */
+        status = vyre_system_call(runtime, DEV_SYS_PARK, args, &result, err);
+        if (!status) status = runtime->backend->link(runtime->local->run, image, number, err);
+    } while (status == VYRE_E_BUSY && ++tries < 4);
     runtime->backend->wake(runtime->local->run);
     return status;
 }

@@ -237,6 +237,7 @@ vyre_status vyre_open(vyre **out, const vyre_options *given, vyre_error *err)
     memcpy(runtime->choice, proto.choice, sizeof runtime->choice);
     status = lay_out(runtime, err);
     if (!status) status = start(runtime, err);
+    if (!status) status = vyre_watchdog_start(runtime, err);
     if (status) {
         vyre_close(runtime);
         return status;
@@ -292,6 +293,7 @@ void vyre_close(vyre *runtime)
     if (!runtime) return;
     if (vyre_runtime_refuse_worker(runtime, "vyre_close", NULL)) return;
     stop(runtime);
+    vyre_watchdog_stop(runtime);
     while (runtime->queues) {
         vyre_queue *queue = runtime->queues;
         runtime->queues = queue->next;
@@ -344,6 +346,7 @@ vyre_status vyre_describe(vyre *runtime, vyre_description *out, vyre_error *err)
     pthread_mutex_unlock(&runtime->system.lock);
     filled.frames_full = count_of(runtime);
     filled.place = runtime->options.place;
+    filled.stalls = __atomic_load_n(&runtime->stalls, __ATOMIC_RELAXED);
     vyre_runtime_account(runtime, &filled);
     filled.memory_bytes = vyre_memory_live(&runtime->memory);
     filled.buffer_bytes = vyre_memory_live(&runtime->buffer_memory);

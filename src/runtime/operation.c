@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
  * Native operations: C functions of the embedding program under user opcodes, and what they may ask
- * while they run.
+ * while they run; on a GPU device functions that are linked with the resident kernel.
  */
 #include "device/builtin_run.h"
 #include "device/system.h"
@@ -11,10 +11,39 @@
 
 #define ALL_ARGS ((1u << VYRE_SLOT_ARGS) - 1)
 
+static vyre_status check_image(const vyre *runtime, const vyre_operation_options *options,
+                               vyre_error *err)
+{
+    if (options->run)
+        return vyre_fail_with(err, VYRE_E_CONFLICT, "set run to NULL, or image",
+                              "an operation is a C function or an image, not both");
+    if (!options->function || options->function[0] == '\0' || options->image_bytes == 0)
+        return vyre_fail_with(err, VYRE_E_CONFLICT,
+                              "set image_bytes to its length and function to the function's name",
+                              "an image without its length or the name of its function");
+    if (runtime->backend->id == VYRE_BACKEND_CUDA) return VYRE_OK;
+    return vyre_fail_with(err, VYRE_E_UNSUPPORTED,
+                          "give a C function as run, or open the runtime with VYRE_BACKEND_CUDA",
+                          "the %s backend runs no CUDA code", runtime->backend->name);
+}
+
+/* Where a C function can be called: by threads of this process alone. */
+static vyre_status check_place(const vyre *runtime, vyre_error *err)
+{
+    if (runtime->backend->id != VYRE_BACKEND_CPU)
+        return vyre_fail_with(
+            err, VYRE_E_UNSUPPORTED, "give the operation as image, image_bytes and function",
+            "C functions run on the cpu backend only, not on %s", runtime->backend->name);
+    if (runtime->port == &vyre_port_local) return VYRE_OK;
+    return vyre_fail_with(err, VYRE_E_UNSUPPORTED,
+                          "open the runtime with place VYRE_PLACE_PROCESS, or load a program",
+                          "a device host cannot call a C function of this process");
+}
+
 static vyre_status check(const vyre *runtime, const vyre_operation_options *options,
                          vyre_error *err)
 {
-    if (!options->run) return vyre_fail(err, VYRE_E_NULL, "run is null");
+    if (!options->run && !options->image) return vyre_fail(err, VYRE_E_NULL, "run is null");
     if (!vyre_opcode_is_user(options->opcode)) {
         vyre_fail(err, VYRE_E_WIRE_OPCODE, "%u (0x%x) is not a user opcode", options->opcode,
                   options->opcode);
@@ -29,11 +58,7 @@ static vyre_status check(const vyre *runtime, const vyre_operation_options *opti
         return vyre_fail(err, VYRE_E_RANGE,
                          "handle masks 0x%x and 0x%x name arguments past the %uth",
                          options->read_handles, options->write_handles, VYRE_SLOT_ARGS);
-    if (runtime->backend->id != VYRE_BACKEND_CPU)
-        return vyre_fail(err, VYRE_E_UNSUPPORTED,
-                         "C functions run on the cpu backend only, not on %s",
-                         runtime->backend->name);
-    return VYRE_OK;
+    return options->image ? check_image(runtime, options, err) : check_place(runtime, err);
 }
 
 /* Frees an operation that is not in the list. */
@@ -46,11 +71,17 @@ static vyre_status install(vyre_operation *operation, const vyre_operation_optio
                            vyre_error *err)
 {
     vyre *runtime = operation->runtime;
+    uint64_t function = (uint64_t)(uintptr_t)options->run;
+    vyre_status status = VYRE_OK;
+    if (options->image) {
+        struct vyre_native_image image = {options->image, options->image_bytes, options->function};
+        status = runtime->port->link(runtime, &image, &function, err);
+    }
+    if (status) return status;
     pthread_mutex_lock(&runtime->system.lock);
-    vyre_status status = vyre_handle_take(runtime, &operation->handle, err);
+    status = vyre_handle_take(runtime, &operation->handle, err);
     pthread_mutex_unlock(&runtime->system.lock);
     if (status) return status;
-    uint64_t function = (uint64_t)(uintptr_t)options->run;
     uint64_t ctx = (uint64_t)(uintptr_t)options->ctx;
     uint32_t args[VYRE_SLOT_ARGS] = {
         operation->handle,      DEV_OPERATION,
@@ -88,8 +119,7 @@ vyre_status vyre_operation_register(vyre *runtime, const vyre_operation_options 
         vyre_options_read(&chosen, options, sizeof chosen, "vyre_operation_options", err);
     if (!status) status = check(runtime, &chosen, err);
     if (status) return status;
-    if (vyre_runtime_stopped(runtime))
-        return vyre_fail(err, VYRE_E_STOPPED, "the runtime has been stopped");
+    if (vyre_runtime_stopped(runtime)) return vyre_runtime_refuse(runtime, err);
     status =
         vyre_memory_alloc(&runtime->memory, 1, sizeof(vyre_operation), "operation", &memory, err);
     if (status) return status;

@@ -184,8 +184,7 @@ static vyre_status load(vyre *runtime, vyre_kernel *kernel, const vyre_program_o
     void *memory;
     vyre_status status = check(runtime, kernel, options, err);
     if (status) return status;
-    if (vyre_runtime_stopped(runtime))
-        return vyre_fail(err, VYRE_E_STOPPED, "the runtime has been stopped");
+    if (vyre_runtime_stopped(runtime)) return vyre_runtime_refuse(runtime, err);
     status = vyre_memory_alloc(&runtime->memory, 1, sizeof(vyre_program), "program", &memory, err);
     if (status) return status;
     vyre_program *program = memory;

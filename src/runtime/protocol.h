@@ -36,8 +36,8 @@
 #define HOST_MAX_FDS       4
 #define HOST_STAGING_BYTES (4u << 20) /* of the mapping through which bytes are copied */
 #define HOST_MAX_DEVICES   16u
-#define HOST_PACKET_BYTES  8192u /* no message is longer */
-#define HOST_BELLS         1u    /* number of the block that OPEN makes of the bells */
+#define HOST_PACKET_BYTES  8192u       /* no message is longer */
+#define HOST_BELLS         1u          /* number of the block that OPEN makes of the bells */
 #define HOST_MODULE_BYTES  (64u << 20) /* no image of native operations is larger */
 
 struct host_header {
@@ -48,8 +48,8 @@ struct host_header {
     uint32_t bytes;  /* that follow */
 };
 
-/* A row: name, number, structure that follows, descriptors, meaning. BLOCK has 1 descriptor or none:
- * see struct host_block. */
+/* A row: name, number, structure that follows, descriptors, meaning. BLOCK has 1 descriptor or
+ * none: see struct host_block. */
 #define HOST_TYPES(ROW)                                                                            \
     ROW(HELLO, 1, struct host_hello, 0, "who speaks; the first message of each side")              \
     ROW(CAPS, 2, struct host_caps_ask, 0, "what a backend can do; the REPLY holds vyre_caps")      \

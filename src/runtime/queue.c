@@ -55,6 +55,7 @@ static vyre_status map_rings(vyre_queue *queue, vyre_error *err)
     queue->submission = (void *)(base + dev_queue_submission_at(queue->slots));
     queue->completion = (void *)(base + dev_queue_completion_at(queue->slots));
     queue->bell = runtime->bells ? &runtime->bells[queue->number] : &queue->page->bell;
+    queue->page->copied = queue->copied_seen = (uint32_t)queue->first_ticket;
     queue->bell->tail = queue->bell->special = (uint32_t)queue->first_ticket;
     for (uint32_t i = 0; i < queue->slots; i++) {
         uint64_t ticket = queue->first_ticket + i;
@@ -86,6 +87,12 @@ static vyre_status make_tables(vyre_queue *queue, vyre_error *err)
     queue->kept_first = queue->kept_last = DEV_NONE;
     status = vyre_ticket_map_init(&queue->kept_index, memory, queue->slots, err);
     if (status) return status;
+    if (queue->guarded) {
+        status = vyre_memory_alloc(memory, queue->slots, sizeof(uint64_t), "tickets under way",
+                                   &table, err);
+        if (status) return status;
+        queue->underway = table;
+    }
     return vyre_ticket_map_init(&queue->gaps, memory, queue->slots, err);
 }
 
@@ -112,7 +119,9 @@ vyre_status vyre_queue_make(vyre *runtime, const vyre_queue_options *options, ui
     queue->got = queue->submitted = queue->reaped_seen = options->first_ticket;
     queue->reaped = queue->next_entry = queue->arrived = options->first_ticket;
     queue->wait_mode = options->wait_mode;
+    queue->guarded = runtime->port == &vyre_port_hosted;
     pthread_mutex_init(&queue->mark_lock, NULL);
+    pthread_mutex_init(&queue->reap_lock, NULL);
     status = map_rings(queue, err);
     if (!status) status = make_tables(queue, err);
     if (status) {
@@ -132,8 +141,11 @@ void vyre_queue_free(vyre_queue *queue)
     if (queue->kept_index.tickets) vyre_ticket_map_destroy(&queue->kept_index, memory);
     if (queue->gaps.tickets) vyre_ticket_map_destroy(&queue->gaps, memory);
     if (queue->marks.tickets) vyre_ticket_map_destroy(&queue->marks, memory);
+    vyre_memory_free(memory, queue->underway, queue->slots * sizeof(uint64_t));
+    vyre_memory_free(memory, queue->shadows, queue->slots * sizeof(struct vyre_shadow));
     queue->runtime->port->block_free(queue->runtime, &queue->rings);
     pthread_mutex_destroy(&queue->mark_lock);
+    pthread_mutex_destroy(&queue->reap_lock);
     vyre_memory_free(memory, queue, sizeof *queue);
 }
 
@@ -257,4 +269,9 @@ vyre_queue *vyre_queue_default(vyre *runtime)
 uint32_t vyre_queue_capacity(const vyre_queue *queue)
 {
     return queue ? queue->slots : 0;
+}
+
+uint32_t vyre_queue_number(const vyre_queue *queue)
+{
+    return queue ? queue->number : 0;
 }

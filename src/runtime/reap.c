@@ -3,6 +3,9 @@
  * The reaping side of a queue. The next completion is there when its lap word says so; nothing else
  * is looked at while completions stream in. Completions that a vyre_wait passes on its way are
  * kept, in order, until the caller asks.
+ *
+ * Where the device lives in a device host, a restart looks at the ring too and keeps completions:
+ * then each pass over the books is made under reap_lock, and no sleep is.
  */
 #include <assert.h>
 #include <string.h>
@@ -14,8 +17,13 @@
 
 /* How long the adaptive mode looks before it sleeps. */
 #define ADAPTIVE_SPIN_NS 20000u
+/* Of a device that wakes nobody: a sleep is this share of the time that it has been idle for, and
+ * no longer than that. */
+#define NAP_SHARE        64u
+#define NAP_MOST_NS      1000000u
 
-/* Whether an entry certifies itself as one of this lap. Its words are read once: what fits is whole. */
+/* Whether an entry certifies itself as one of this lap. Its words are read once: what fits is
+ * whole. */
 static int certified(const uint32_t *entry, uint32_t lap)
 {
     uint32_t word[VYRE_COMPLETION_WORDS];
@@ -40,9 +48,27 @@ int vyre_queue_written(const vyre_queue *queue, uint64_t index)
     return entry_at(queue, index) != NULL;
 }
 
+const uint32_t *vyre_queue_entry(const vyre_queue *queue, uint64_t index)
+{
+    return entry_at(queue, index);
+}
+
 static const uint32_t *next_entry(const vyre_queue *queue)
 {
-    return entry_at(queue, queue->next_entry);
+    /* Without the lock where somebody waits: a restart may move it. */
+    return entry_at(queue, __atomic_load_n(&queue->next_entry, __ATOMIC_RELAXED));
+}
+
+static inline void enter(vyre_queue *queue)
+{
+    if (DEV_LIKELY(!queue->guarded)) return;
+    pthread_mutex_lock(&queue->reap_lock);
+    __atomic_store_n(&queue->salvaged, 0, __ATOMIC_RELAXED);
+}
+
+static inline void leave(vyre_queue *queue)
+{
+    if (queue->guarded) pthread_mutex_unlock(&queue->reap_lock);
 }
 
 /* Whether the slot was marked repeatable; forgets the mark. */
@@ -50,8 +76,13 @@ static uint32_t take_mark(vyre_queue *queue, uint64_t ticket)
 {
     if (__atomic_load_n(&queue->marked, __ATOMIC_RELAXED) == 0) return 0;
     pthread_mutex_lock(&queue->mark_lock);
-    int marked = vyre_ticket_map_take(&queue->marks, ticket) != VYRE_TICKET_NONE;
+    uint32_t index = vyre_ticket_map_take(&queue->marks, ticket);
+    int marked = index != VYRE_TICKET_NONE;
     if (marked) __atomic_fetch_sub(&queue->marked, 1, __ATOMIC_RELAXED);
+    if (marked && queue->shadows) {
+        queue->shadows[index].next = queue->shadow_free;
+        queue->shadow_free = index;
+    }
     pthread_mutex_unlock(&queue->mark_lock);
     return marked ? VYRE_COMPLETION_REPEATABLE : 0;
 }
@@ -70,7 +101,7 @@ static void arrive(vyre_queue *queue, uint64_t ticket)
 }
 
 /* Whether a submitted ticket has not ended yet. */
-static int pending(const vyre_queue *queue, uint64_t ticket)
+int vyre_queue_pending(const vyre_queue *queue, uint64_t ticket)
 {
     return ticket - queue->arrived <= UINT64_MAX / 2 || vyre_ticket_map_has(&queue->gaps, ticket);
 }
@@ -147,6 +178,23 @@ static void unkeep(vyre_queue *queue, uint32_t index, vyre_completion *out)
     queue->kept_count--;
 }
 
+void vyre_queue_keep_entry(vyre_queue *queue, const uint32_t *entry)
+{
+    vyre_completion completion;
+    uint64_t ticket = ticket_of(entry);
+    copy_entry(entry, &completion, take_mark(queue, ticket));
+    arrive(queue, ticket);
+    keep(queue, &completion);
+}
+
+void vyre_queue_keep_end(vyre_queue *queue, uint64_t ticket, uint32_t outcome)
+{
+    vyre_completion completion = {.ticket = ticket, .outcome = (uint16_t)outcome};
+    completion.flags = take_mark(queue, ticket);
+    arrive(queue, ticket);
+    keep(queue, &completion);
+}
+
 static int device_gone(const vyre_queue *queue)
 {
     /* A6 pairs with R6 in worker.h: every entry and final head was written before. */
@@ -155,9 +203,8 @@ static int device_gone(const vyre_queue *queue)
 
 /* The device has stopped and is gone: what it did not take has not run, and never will. Only the
  * device writes to the ring, so these slots end here. */
-static void end_untaken(vyre_queue *queue)
+static void end_rest(vyre_queue *queue)
 {
-    if (!device_gone(queue) || next_entry(queue)) return;
     uint64_t submitted = __atomic_load_n(&queue->submitted, __ATOMIC_ACQUIRE);
     if (!queue->untaken_known) {
         uint32_t untaken = (uint32_t)submitted - dev_load_relaxed(&queue->page->final_head);
@@ -171,6 +218,14 @@ static void end_untaken(vyre_queue *queue)
         arrive(queue, completion.ticket);
         keep(queue, &completion);
     }
+}
+
+static void end_untaken(vyre_queue *queue)
+{
+    if (!device_gone(queue)) return;
+    enter(queue);
+    if (!next_entry(queue)) end_rest(queue);
+    leave(queue);
 }
 
 /* The caller has received n completions: their places in the rings are free again. */
@@ -208,32 +263,49 @@ static size_t reap_ring(vyre_queue *queue, vyre_completion *out, size_t max)
 static size_t reap(vyre_queue *queue, vyre_completion *out, size_t max)
 {
     size_t count = 0;
+    enter(queue);
     while (queue->kept_count != 0 && count < max) {
         uint32_t index = queue->kept_first;
         vyre_ticket_map_take(&queue->kept_index, queue->kept[index].completion.ticket);
         unkeep(queue, index, &out[count++]);
     }
     count += reap_ring(queue, out + count, max - count);
+    leave(queue);
     if (count != 0) received(queue, count);
     return count;
 }
 
 int vyre_queue_ready(const vyre_queue *queue)
 {
-    return next_entry(queue) != NULL || device_gone(queue);
+    return next_entry(queue) != NULL || device_gone(queue) ||
+           __atomic_load_n(&queue->salvaged, __ATOMIC_ACQUIRE) != 0;
 }
 
-/* Sleeps until the device says that something has changed. */
+/* How long to sleep before the next look at a device that wakes nobody: what has been idle for long
+ * is looked at less often. */
+uint64_t vyre_queue_nap_ns(const vyre_queue *queue, uint64_t idle_ns)
+{
+    uint64_t least = queue->runtime->options.sleep_ns;
+    uint64_t most = least > NAP_MOST_NS ? least : NAP_MOST_NS;
+    uint64_t nap = idle_ns / NAP_SHARE;
+    return nap < least ? least : nap < most ? nap : most;
+}
+
+/* Sleeps until the device says that something has changed; one that says nothing is looked at now
+ * and then. */
 static void block(vyre_queue *queue, uint64_t until_ns)
 {
     struct dev_queue_page *page = queue->page;
-    uint32_t seen = dev_load_acquire(&page->event, DEV_SYSTEM);
-    dev_store_relaxed(&page->waiter, 1);
-    dev_fence_full(); /* F4, pairs with F3 in complete.h */
-    if (!vyre_queue_ready(queue)) {
-        uint64_t now = vyre_clock_ns();
-        if (now < until_ns)
-            vyre_futex_wait(&page->event, seen, until_ns == UINT64_MAX ? until_ns : until_ns - now);
+    uint64_t began = vyre_clock_ns();
+    for (uint64_t now = began;; now = vyre_clock_ns()) {
+        uint32_t seen = dev_load_acquire(&page->event, DEV_SYSTEM);
+        dev_store_relaxed(&page->waiter, 1);
+        dev_fence_full(); /* F4, pairs with F3 in complete.h */
+        if (now >= until_ns || vyre_queue_ready(queue)) break;
+        uint64_t left = until_ns == UINT64_MAX ? until_ns : until_ns - now;
+        uint64_t nap = queue->runtime->silent ? vyre_queue_nap_ns(queue, now - began) : left;
+        vyre_futex_wait(&page->event, seen, nap < left ? nap : left);
+        if (!queue->runtime->silent) break;
     }
     dev_store_relaxed(&page->waiter, 0);
 }
@@ -305,6 +377,20 @@ static int take_ticket(vyre_queue *queue, uint64_t ticket, vyre_completion *out)
     return 0;
 }
 
+/* VYRE_OK: it has ended; E_TIMEOUT: not yet; E_NOT_FOUND: there is no such ticket. */
+static vyre_status look_for(vyre_queue *queue, uint64_t ticket, vyre_completion *out)
+{
+    vyre_status found = VYRE_OK;
+    enter(queue);
+    uint32_t index = vyre_ticket_map_take(&queue->kept_index, ticket);
+    if (index != VYRE_TICKET_NONE)
+        unkeep(queue, index, out);
+    else if (!take_ticket(queue, ticket, out))
+        found = vyre_queue_pending(queue, ticket) ? VYRE_E_TIMEOUT : VYRE_E_NOT_FOUND;
+    leave(queue);
+    return found;
+}
+
 vyre_status vyre_wait(vyre_queue *queue, uint64_t ticket, uint64_t timeout_ns,
                       vyre_completion *completion, vyre_error *err)
 {
@@ -314,14 +400,9 @@ vyre_status vyre_wait(vyre_queue *queue, uint64_t ticket, uint64_t timeout_ns,
     if (ticket - queue->first_ticket >= submitted - queue->first_ticket)
         return not_found(ticket, err);
     uint64_t until_ns = timeout_ns == VYRE_FOREVER ? UINT64_MAX : 0;
-    for (;;) {
-        uint32_t index = vyre_ticket_map_take(&queue->kept_index, ticket);
-        if (index != VYRE_TICKET_NONE) {
-            unkeep(queue, index, completion);
-            break;
-        }
-        if (take_ticket(queue, ticket, completion)) break;
-        if (!pending(queue, ticket)) return not_found(ticket, err);
+    vyre_status found;
+    while ((found = look_for(queue, ticket, completion)) != VYRE_OK) {
+        if (found == VYRE_E_NOT_FOUND) return not_found(ticket, err);
         if (until_ns == 0) until_ns = until(timeout_ns);
         if (wait_for_news(queue, until_ns))
             return vyre_fail(err, VYRE_E_TIMEOUT, "ticket %llu has not ended after %llu ns",

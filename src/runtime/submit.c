@@ -7,11 +7,27 @@
  * slots in order, so as long as the slot that was there has not been taken, none after it has
  * either, and all `slots` are outstanding.
  */
+#include <string.h>
+
 #include "base/clock.h"
 #include "device/builtin_table.h"
 #include "device/system.h"
 #include "runtime/internal.h"
-#include "wire/seal.h"
+#include "wire/seal_many.h"
+
+/* The slot that was in this place has been taken but perhaps not copied: workers copy in any order.
+ * They do so within microseconds. */
+static void await_copied(vyre_queue *queue)
+{
+    const struct dev_page *device = queue->runtime->page;
+    for (uint32_t tries = 1;; tries++) {
+        queue->copied_seen = dev_load_acquire(&queue->page->copied, DEV_SYSTEM);
+        if ((uint32_t)queue->got - queue->copied_seen < queue->slots) return;
+        if (__atomic_load_n(&device->state, __ATOMIC_RELAXED) != DEV_RUNNING) return;
+        dev_pause();
+        if (tries % 1024 == 0) dev_yield();
+    }
+}
 
 vyre_slot *vyre_queue_slot(vyre_queue *queue)
 {
@@ -21,6 +37,8 @@ vyre_slot *vyre_queue_slot(vyre_queue *queue)
             __atomic_load_n(&queue->reaped, __ATOMIC_ACQUIRE); /* A3 pairs with R3 */
         if (queue->got - queue->reaped_seen >= queue->slots) return NULL;
     }
+    if (queue->classify && (uint32_t)queue->got - queue->copied_seen >= queue->slots)
+        await_copied(queue);
     vyre_slot *slot = &queue->submission[(uint32_t)queue->got & queue->mask];
     queue->got++;
     /* A slot that nobody prepares shall fault, not run again what was there before. */
@@ -28,13 +46,29 @@ vyre_slot *vyre_queue_slot(vyre_queue *queue)
     return slot;
 }
 
+/* Copies the marked ones among the slots to be published, for a restart that runs them again. */
+static void shadow(vyre_queue *queue)
+{
+    pthread_mutex_lock(&queue->mark_lock);
+    for (uint64_t ticket = queue->submitted; ticket != queue->got; ticket++) {
+        uint32_t index = vyre_ticket_map_find(&queue->marks, ticket);
+        uint32_t place = (uint32_t)ticket & queue->mask;
+        if (index == VYRE_TICKET_NONE) continue;
+        struct vyre_shadow *copy = &queue->shadows[index];
+        memcpy(copy->word, queue->submission[place].word, sizeof copy->word);
+        copy->params = queue->params[place];
+        copy->has_params = copy->params.ticket == ticket;
+        copy->tries = 0;
+    }
+    pthread_mutex_unlock(&queue->mark_lock);
+    queue->new_marks = 0;
+}
+
 static void seal(vyre_queue *queue)
 {
-    for (uint64_t ticket = queue->submitted; ticket != queue->got; ticket++) {
-        vyre_slot *slot = &queue->submission[(uint32_t)ticket & queue->mask];
-        slot->word[VYRE_SLOT_TENANT] =
-            vyre_seal(slot->word, (uint32_t)(ticket >> queue->log2_slots) + 1);
-    }
+    struct vyre_sealing sealing = {queue->submission, queue->log2_slots, queue->submitted,
+                                   queue->got};
+    vyre_seal_many(&sealing);
 }
 
 /* Turns the deadlines of the slots to be published into points of the clock, in their parameter
@@ -91,15 +125,15 @@ vyre_status vyre_queue_submit(vyre_queue *queue, uint64_t *ticket, vyre_error *e
     if (__atomic_load_n(&device->state, __ATOMIC_RELAXED) != DEV_RUNNING) {
         queue->got = queue->submitted;
         queue->overrides = 0;
-        return vyre_fail(err, VYRE_E_STOPPED,
-                         "the runtime has been stopped; nothing was submitted");
+        return vyre_runtime_refuse(queue->runtime, err);
     }
     uint64_t first = queue->submitted;
     if (queue->got != first) {
         if (queue->deadline_ns != 0 || queue->overrides != 0) set_deadlines(queue);
+        if (queue->new_marks != 0 && queue->guarded) shadow(queue);
+        if (queue->classify) classify(queue);
         if (queue->sealed) seal(queue);
         __atomic_store_n(&queue->submitted, queue->got, __ATOMIC_RELEASE);
-        if (queue->classify) classify(queue);
         ring(queue);
         dev_fence_full(); /* F1, pairs with F2 in worker.h: the device sees the doorbell or we see
                              that it sleeps */
@@ -155,23 +189,41 @@ vyre_status vyre_slot_deadline(vyre_queue *queue, vyre_slot *slot, uint64_t dead
     return status;
 }
 
+/* With the first mark; shadows only where there is somebody who would use them. (mark_lock) */
+static vyre_status make_marks(vyre_queue *queue, vyre_error *err)
+{
+    struct vyre_memory *memory = &queue->runtime->memory;
+    void *shadows;
+    if (queue->guarded && !queue->shadows) {
+        vyre_status status = vyre_memory_alloc(memory, queue->slots, sizeof(struct vyre_shadow),
+                                               "copies of repeatable slots", &shadows, err);
+        if (status) return status;
+        queue->shadows = shadows;
+        for (uint32_t i = 0; i < queue->slots; i++)
+            queue->shadows[i].next = i + 1 < queue->slots ? i + 1 : DEV_NONE;
+    }
+    return vyre_ticket_map_init(&queue->marks, memory, queue->slots, err);
+}
+
 vyre_status vyre_slot_repeatable(vyre_queue *queue, vyre_slot *slot, vyre_error *err)
 {
     uint64_t ticket = 0;
     vyre_status status = pending_ticket(queue, slot, &ticket, err);
     if (status) return status;
     pthread_mutex_lock(&queue->mark_lock);
-    if (!queue->marks.tickets)
-        status = vyre_ticket_map_init(&queue->marks, &queue->runtime->memory, queue->slots, err);
-    if (status) {
-        pthread_mutex_unlock(&queue->mark_lock);
-        return status;
-    }
-    if (vyre_ticket_map_take(&queue->marks, ticket) == VYRE_TICKET_NONE)
+    if (!queue->marks.tickets) status = make_marks(queue, err);
+    if (!status && vyre_ticket_map_find(&queue->marks, ticket) == VYRE_TICKET_NONE) {
+        uint32_t index = 0;
+        if (queue->shadows) {
+            index = queue->shadow_free;
+            queue->shadow_free = queue->shadows[index].next;
+        }
+        vyre_ticket_map_put(&queue->marks, ticket, index);
         __atomic_fetch_add(&queue->marked, 1, __ATOMIC_RELAXED);
-    vyre_ticket_map_put(&queue->marks, ticket, 1);
+        queue->new_marks++;
+    }
     pthread_mutex_unlock(&queue->mark_lock);
-    return VYRE_OK;
+    return status;
 }
 
 vyre_status vyre_cancel(vyre_queue *queue, uint64_t ticket, vyre_error *err)

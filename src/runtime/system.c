@@ -22,6 +22,14 @@ int vyre_runtime_stopped(const vyre *runtime)
     return __atomic_load_n(&runtime->page->state, __ATOMIC_ACQUIRE) != DEV_RUNNING;
 }
 
+vyre_status vyre_runtime_refuse(const vyre *runtime, vyre_error *err)
+{
+    if (__atomic_load_n(&runtime->lost, __ATOMIC_ACQUIRE))
+        return vyre_fail(err, VYRE_E_LOST,
+                         "the device host is gone and could not be started again");
+    return vyre_fail(err, VYRE_E_STOPPED, "the runtime has been stopped");
+}
+
 void vyre_system_init(vyre *runtime)
 {
     pthread_mutex_init(&runtime->system.lock, NULL);
@@ -55,6 +63,7 @@ static void answer(vyre *runtime, const vyre_completion *completion)
     if (request->waits) runtime->system.waiting--;
     request->lost = completion->outcome != VYRE_DONE;
     request->result = completion->result[0];
+    if (request->ended) request->ended(request, completion);
     if (request->subject && !request->lost) request->release(request->subject);
 }
 
@@ -157,10 +166,20 @@ vyre_status vyre_system_call(vyre *runtime, uint32_t opcode, const uint32_t args
     }
     delist(system, &request);
     pthread_mutex_unlock(&system->lock);
-    if (!request.posted || request.lost)
-        return vyre_fail(err, VYRE_E_STOPPED, "the runtime has been stopped");
+    if (!request.posted || request.lost) return vyre_runtime_refuse(runtime, err);
     *result = request.result;
     return VYRE_OK;
+}
+
+int vyre_system_send(vyre *runtime, struct vyre_request *request)
+{
+    struct vyre_system *system = &runtime->system;
+    pthread_mutex_lock(&system->lock);
+    if (!system->reaping) reap_answers(runtime);
+    int posted = post(runtime, request);
+    if (posted) enlist(system, request);
+    pthread_mutex_unlock(&system->lock);
+    return posted;
 }
 
 void vyre_system_collect(vyre *runtime)

@@ -60,6 +60,11 @@ int vyre_ticket_map_has(const struct vyre_ticket_map *map, uint64_t ticket)
     return map->values[place_of(map, ticket)] != VYRE_TICKET_NONE;
 }
 
+uint32_t vyre_ticket_map_find(const struct vyre_ticket_map *map, uint64_t ticket)
+{
+    return map->values[place_of(map, ticket)];
+}
+
 uint32_t vyre_ticket_map_take(struct vyre_ticket_map *map, uint64_t ticket)
 {
     uint32_t hole = place_of(map, ticket);

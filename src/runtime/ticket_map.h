@@ -27,6 +27,9 @@ void vyre_ticket_map_put(struct vyre_ticket_map *map, uint64_t ticket, uint32_t 
 
 int vyre_ticket_map_has(const struct vyre_ticket_map *map, uint64_t ticket);
 
+/* Its value, or VYRE_TICKET_NONE. */
+uint32_t vyre_ticket_map_find(const struct vyre_ticket_map *map, uint64_t ticket);
+
 /* Takes the ticket out and returns its value, or VYRE_TICKET_NONE. */
 uint32_t vyre_ticket_map_take(struct vyre_ticket_map *map, uint64_t ticket);
 

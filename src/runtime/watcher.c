@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "device/complete.h"
 #include "runtime/internal.h"
 
@@ -17,8 +18,9 @@ struct vyre_watcher {
     vyre_queue *queue;
     pthread_t thread;
     int fd;
-    uint32_t stop;   /* (atomic) */
-    uint64_t cursor; /* index of the first entry that has not been signalled */
+    uint32_t stop;          /* (atomic) */
+    uint64_t cursor;        /* index of the first entry that has not been signalled */
+    uint64_t idle_since_ns; /* of a device that wakes nobody; 0: there was news */
 };
 
 /* Moves the cursor over all entries that are written; how many. What was reaped meanwhile counts
@@ -46,6 +48,15 @@ static void signal_fd(const struct vyre_watcher *watcher)
     while (write(watcher->fd, &one, sizeof one) < 0 && errno == EINTR) {}
 }
 
+/* How long to sleep: until the device wakes us, if it does such things. */
+static uint64_t nap(struct vyre_watcher *watcher)
+{
+    if (!watcher->queue->runtime->silent) return UINT64_MAX;
+    uint64_t now = vyre_clock_ns();
+    if (watcher->idle_since_ns == 0) watcher->idle_since_ns = now;
+    return vyre_queue_nap_ns(watcher->queue, now - watcher->idle_since_ns);
+}
+
 static void *watch(void *argument)
 {
     struct vyre_watcher *watcher = argument;
@@ -56,6 +67,7 @@ static void *watch(void *argument)
         dev_fence_full(); /* F4, pairs with F3 in complete.h */
         if (advance(watcher) != 0) {
             dev_store_relaxed(&page->watcher, 0);
+            watcher->idle_since_ns = 0;
             signal_fd(watcher);
             continue;
         }
@@ -63,7 +75,7 @@ static void *watch(void *argument)
          * adds to it (submit.c). */
         if (gone(watcher)) signal_fd(watcher);
         if (!__atomic_load_n(&watcher->stop, __ATOMIC_ACQUIRE))
-            vyre_futex_wait(&page->event, seen, UINT64_MAX);
+            vyre_futex_wait(&page->event, seen, nap(watcher));
     }
     dev_store_relaxed(&page->watcher, 0);
     return NULL;

@@ -147,6 +147,33 @@ static void waiting(void)
     vyre_close(rt);
 }
 
+/* The others that look by themselves: programs in t_run.c and t_grid.c, long built-ins in
+ * t_device_builtins.c and t_device_dfa.c. */
+static uint32_t late_run(vyre_call *call)
+{
+    while (!vyre_call_cancelled(call))
+        breathe();
+    return 0;
+}
+
+static void by_itself(void)
+{
+    vyre *rt = open_cpu(2);
+    vyre_queue *queue = vyre_queue_default(rt);
+    uint32_t args[2] = {1, WORD(5)};
+    const vyre_packed_op ops[2] = {{GATE, 0, NULL}, {VYRE_OP_ATOMIC_ADD, 2, args}};
+    vyre_error err;
+    register_op(rt, GATE, late_run, NULL);
+    vyre_slot *slot = next_slot(queue);
+    must(vyre_prep_packed(slot, ops, 2, &err), &err);
+    must(vyre_slot_deadline(queue, slot, 200000000, &err), &err);
+    vyre_completion end = wait_for(queue, submit(queue));
+    ok(late(&end), "a packed slot looks between its operations");
+    ok(observable(rt, 0, 5) == 0 && (end.result[0] == 0 || end.pc == 1),
+       "those behind the look do not run");
+    vyre_close(rt);
+}
+
 int main(void)
 {
     vyre *rt = open_cpu(2);
@@ -158,5 +185,6 @@ int main(void)
     running(rt);
     vyre_close(rt);
     waiting();
+    by_itself();
     return done();
 }

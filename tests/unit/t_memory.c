@@ -5,6 +5,7 @@
  */
 #include "meter.h"
 
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "base/memory.h"
@@ -138,11 +139,57 @@ static void failures(void)
     ok(meter_clean(&meter), "nothing is alive");
 }
 
+/* Memory that came as a descriptor. */
+static void adopted(void)
+{
+    struct vyre_memory memory;
+    struct vyre_mapping own, other = {&memory, 1, 2};
+    vyre_error err;
+    int pipes[2];
+    must(vyre_memory_init(&memory, NULL, &err), &err);
+    must(vyre_memory_map(&memory, 5000, "a ring", &own, &err), &err);
+    uint64_t before = vyre_memory_live(&memory);
+    works(vyre_memory_adopt(&memory, dup(own.fd), 5000, "a ring", &other, &err), &err,
+          "what vyre_memory_map made can be mapped again");
+    strcpy(own.base, "here");
+    ok(other.base != own.base && strcmp(other.base, "here") == 0, "and is the same memory");
+    is_u64(vyre_memory_live(&memory), 2 * before, "which is counted");
+    ok(ftruncate(own.fd, 0) != 0 && ftruncate(own.fd, 1 << 20) != 0, "nobody can change its size");
+    vyre_memory_unmap(&memory, &other);
+    other.bytes = 77;
+    refused(vyre_memory_adopt(&memory, own.fd, own.bytes + 1, "a ring", &other, &err),
+            VYRE_E_TOO_SMALL, &err, "more than there is");
+    refused(vyre_memory_adopt(&memory, own.fd, SIZE_MAX, "a ring", &other, &err), VYRE_E_OVERFLOW,
+            &err, "more than can be");
+    refused(vyre_memory_adopt(&memory, -1, 1, "a ring", &other, &err), VYRE_E_NOT_PERMITTED, &err,
+            "no descriptor");
+    if (pipe(pipes) != 0) bail("cannot make a pipe");
+    refused(vyre_memory_adopt(&memory, pipes[0], 1, "a ring", &other, &err), VYRE_E_NOT_PERMITTED,
+            &err, "a pipe");
+    int loose = memfd_create("loose", MFD_CLOEXEC);
+    if (loose < 0 || ftruncate(loose, 4096) != 0) bail("cannot make a memfd");
+    refused(vyre_memory_adopt(&memory, loose, 4096, "a ring", &other, &err), VYRE_E_NOT_PERMITTED,
+            &err, "memory that can shrink, and cannot be sealed");
+    int sealed = memfd_create("sealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (sealed < 0 || ftruncate(sealed, 4096) != 0) bail("cannot make a memfd");
+    ok(other.base == NULL && other.bytes == 77, "out-parameters are as before");
+    works(vyre_memory_adopt(&memory, sealed, 4096, "a ring", &other, &err), &err,
+          "memory that could have shrunk");
+    ok(ftruncate(sealed, 0) != 0, "is sealed on the way");
+    vyre_memory_unmap(&memory, &other);
+    vyre_memory_unmap(&memory, &own);
+    is_u64(vyre_memory_live(&memory), 0, "all is given back");
+    close(loose);
+    close(pipes[0]);
+    close(pipes[1]);
+}
+
 int main(void)
 {
     defaults();
     embedders_own();
     refusals();
     failures();
+    adopted();
     return done();
 }

@@ -175,9 +175,11 @@ int main(void)
 {
     struct gate gate = {0};
     vyre *rt = open_cpu(2);
-    register_op(rt, GATE, gate_run, &gate);
     rhythm(rt);
-    order_of_ends(rt, &gate);
+    if (!test_hosted()) { /* a gate is a C function */
+        register_op(rt, GATE, gate_run, &gate);
+        order_of_ends(rt, &gate);
+    }
     unknown_tickets(rt);
     wait_modes(rt);
     capacities(rt);

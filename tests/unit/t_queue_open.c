@@ -195,7 +195,7 @@ int main(void)
     bad_sizes(rt);
     null_arguments(rt);
     tenants_apart(rt);
-    close_with_outstanding(rt);
+    if (!test_hosted()) close_with_outstanding(rt); /* a gate is a C function */
     vyre_close(rt);
     limit();
     return done();

@@ -7,6 +7,7 @@
 
 #include "wire/opcode.h"
 #include "wire/seal.h"
+#include "wire/seal_many.h"
 
 static void opcodes(void)
 {
@@ -134,6 +135,27 @@ static void torn_reads(uint64_t *state)
     is_u64(passed, 0, "no torn or stale read of %u passes", reads);
 }
 
+/* Many at once: the same seals as one by one, however many of their words are 0. */
+static void many_at_once(uint64_t *state)
+{
+    static vyre_slot slots[64];
+    uint32_t different = 0;
+    for (uint32_t round = 0; round < 4000; round++) {
+        uint32_t kept = (uint32_t)splitmix(state) % (VYRE_SLOT_WORDS + 1);
+        for (uint32_t i = 0; i < 64 * VYRE_SLOT_WORDS; i++)
+            slots[i / VYRE_SLOT_WORDS].word[i % VYRE_SLOT_WORDS] =
+                i % VYRE_SLOT_WORDS < kept ? (uint32_t)splitmix(state) : 0;
+        uint64_t first = splitmix(state);
+        struct vyre_sealing sealing = {slots, 6, first, first + splitmix(state) % 65};
+        vyre_seal_many(&sealing);
+        for (uint64_t t = sealing.first; t != sealing.end; t++) {
+            const uint32_t *word = slots[t % 64].word;
+            different += word[VYRE_SLOT_TENANT] != vyre_seal(word, (uint32_t)(t >> 6) + 1);
+        }
+    }
+    is_u64(different, 0, "seals made many at once are those made one by one");
+}
+
 int main(int argc, char **argv)
 {
     uint64_t state = tap_seed(argc, argv);
@@ -142,5 +164,6 @@ int main(int argc, char **argv)
     for (int i = 0; i < 8; i++)
         every_bit_counts(&state);
     torn_reads(&state);
+    many_at_once(&state);
     return done();
 }

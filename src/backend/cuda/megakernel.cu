@@ -1,10 +1,33 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * The resident kernel: one worker a block, from the one device source.
+ * The resident kernel, from the one device source: eight warps a block, warp 0 of block 0 polls.
  */
-#include "device/worker.h"
+#include "device/resident.h"
 
-extern "C" __global__ void vyre_megakernel(struct dev_runtime *device)
+#define WARPS 8
+
+extern "C" __global__ void __launch_bounds__(32 * WARPS)
+    vyre_megakernel(struct dev_runtime *device, struct dev_launch launch)
 {
-    if (threadIdx.x == 0) dev_worker(device, blockIdx.x);
+    __shared__ __align__(16) struct dev_room rooms[WARPS];
+    uint32_t warp = threadIdx.x / 32;
+    if (threadIdx.x == 0) dev_clock_shift = launch.clock_shift;
+    __syncthreads();
+    dev_resident(device, &launch, blockIdx.x * WARPS + warp, &rooms[warp]);
+}
+
+/* Of a native operation that runs: see vyre/cuda.h. */
+extern "C" __device__ int vyre_cuda_cancelled(const vyre_cuda_call *call)
+{
+    const struct dev_inflight *entry = (const struct dev_inflight *)call->slot;
+    const struct dev_runtime *device = (const struct dev_runtime *)call->kernel;
+    return entry != NULL && dev_entry_stopped(device, entry) != 0;
+}
+
+/* What the GPU's timer shows. */
+extern "C" __global__ void vyre_clock(uint64_t *now)
+{
+    uint64_t timer;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(timer));
+    *now = timer;
 }

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * From the command line to the options of a runtime. Called by every command that opens one.
+ */
+#include "cli.h"
+
+vyre_options cli_runtime_options(const struct cli_args *args)
+{
+    vyre_options options = VYRE_OPTIONS_INIT;
+
+    options.backend = args->backend;
+    options.place = args->place;
+    options.device = args->device;
+    options.host = args->host;
+    options.workers = args->workers;
+    return options;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * A CUDA driver for tests: the table of driver.h over memory and threads of this process. Host
+ * memory stands for the device's, and a launch of the resident kernel runs the device source as C,
+ * one thread a warp. It counts what is alive, notices calls that would never return beside a
+ * running kernel, and can fail at the n-th call.
+ *
+ * One test program has one of it; the tests set `fake` between runtimes, never beside one.
+ */
+#ifndef VYRE_BACKEND_CUDA_FAKE_DRIVER_H
+#define VYRE_BACKEND_CUDA_FAKE_DRIVER_H
+
+#include "backend/cuda/driver.h"
+#include "device/resident.h"
+
+#define FAKE_DEVICES 4u
+
+struct fake_device {
+    const char *name;
+    unsigned char uuid[16];
+    size_t memory;
+    int multiprocessors;
+    int major, minor;
+    int mode; /* enum vyre_cu_compute_mode */
+    int watchdog;
+    int lacks; /* an attribute that is 0, or 0 */
+};
+
+/* Runs one warp of a launch. */
+typedef void (*fake_kernel_fn)(struct dev_runtime *device, const struct dev_launch *launch,
+                               uint32_t warp);
+
+struct fake {
+    /* set by the test */
+    int version;
+    uint32_t devices;
+    struct fake_device device[FAKE_DEVICES];
+    int init_result;       /* of cuInit */
+    int retain_result;     /* of cuDevicePrimaryCtxRetain */
+    int blocks_each;       /* of the kernel that a multiprocessor takes */
+    fake_kernel_fn kernel; /* NULL: dev_resident */
+    int kernel_result;     /* what a kernel ends with; if not 0 every later call does too */
+    const char *link_log;  /* not NULL: linking fails with these lines */
+    uint32_t fail_at;      /* the n-th call fails, counted from 1; 0: none */
+    int fail_with;
+
+    /* set by the driver; atomic where threads meet */
+    uint32_t calls;
+    uint32_t failed; /* the call that was to fail came */
+    uint32_t hung;   /* calls beside a running kernel that would never have returned */
+    uint32_t running;
+    uint32_t launches;
+    uint32_t alive; /* contexts, streams, events, links, modules, ranges, handles, registrations */
+    size_t used;    /* bytes of device memory */
+    int sticky;
+    char table[4096]; /* the generated PTX of the last link */
+    uint32_t inputs;  /* of the last link */
+};
+
+extern struct fake fake;
+
+/* Everything as it is at first: one device that can do all. */
+void fake_reset(void);
+
+/* The table. */
+extern const struct vyre_cuda_driver fake_driver;
+
+/* The fake GPU's timer is so much behind the monotonic clock. */
+#define FAKE_CLOCK_BEHIND_NS 123456789u
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * The life of a resident kernel's warps: warp 0 is the poller until the kernel leaves, every other
+ * warp is a worker that waits for tasks. It takes the place of worker.h where workers cannot sleep
+ * and words of the host are far away; what slots do, and what may be done to them, is the same
+ * code.
+ *
+ * The kernel leaves when it was stopped, when nothing has happened for park_ns (it parks, and a
+ * submit wakes it), when queue 0 told it to park, or when it has stayed as long as it may
+ * (stay_ns). All state that must live on lies in memory; a launch begins where the one before it
+ * left.
+ */
+#ifndef VYRE_DEVICE_RESIDENT_H
+#define VYRE_DEVICE_RESIDENT_H
+
+#include "device/resident_poll.h"
+
+/* How long a worker naps between two looks at its place, at first and at most. */
+#define DEV_NAP_FIRST_NS 20u
+#define DEV_NAP_MOST_NS  400u
+
+#if defined(__CUDACC__)
+
+/* What a warp shares while it is in a native operation. */
+struct dev_native_room {
+    struct dev_call call;
+    vyre_cuda_call native;
+    vyre_cuda_fn run;
+};
+
+static_assert(sizeof(struct dev_native_room) <= sizeof(struct dev_room), "it lies there");
+
+/* Runs a native operation with all lanes of the warp. */
+DEV_NO_INLINE void dev_resident_native(struct dev_runtime *rt, struct dev_room *room,
+                                       uint32_t index)
+{
+    struct dev_native_room *mine = (struct dev_native_room *)(void *)room;
+    struct dev_inflight *entry = &rt->inflight[index];
+    const struct dev_handle *operation = &rt->handles[entry->operation];
+    uint32_t fault = 0, code = 0;
+    DEV_FIRST
+    {
+        fault = dev_entry_begin(rt, entry, &mine->call);
+        mine->run = NULL;
+        if (fault == VYRE_FAULT_NONE) {
+            dev_native_fill(&mine->native, &mine->call, operation, DEV_WARP);
+            dev_call_charge(&mine->call, operation->steps);
+            mine->run = dev_native_function(operation);
+            if (mine->run == NULL) fault = VYRE_FAULT_UNKNOWN_OPCODE;
+        }
+    }
+    dev_warp_sync();
+    if (mine->run != NULL) code = mine->run(&mine->native);
+    dev_warp_sync();
+    DEV_FIRST
+    {
+        if (code != 0) {
+            mine->call.pc = code;
+            fault = VYRE_FAULT_OPERATION;
+        }
+        dev_entry_finish(rt, index, mine->run != NULL ? &mine->call : NULL, fault);
+    }
+}
+
+#endif
+
+/* Runs what waits in the run queues. */
+DEV_FN void dev_resident_entry(struct dev_runtime *rt, struct dev_room *room, uint32_t worker)
+{
+    uint32_t index = DEV_NONE, native = 0;
+    DEV_FIRST
+    {
+        index = dev_runq_pop(rt, VYRE_PRIORITY_IDLE);
+        if (index != DEV_NONE) {
+            dev_vitals_begin(rt, worker, &rt->inflight[index]);
+            native = rt->inflight[index].operation != DEV_NONE;
+        }
+    }
+    index = dev_warp_first(index);
+    if (index == DEV_NONE) return;
+#if defined(__CUDACC__)
+    native = dev_warp_first(native);
+    if (native) dev_resident_native(rt, room, index);
+#else
+    (void)room;
+    native = 0;
+#endif
+    DEV_FIRST
+    {
+        if (!native) dev_entry_run(rt, index);
+        dev_vitals_end(rt, worker);
+    }
+    dev_warp_sync();
+}
+
+/* Waits for tasks and runs them until it is told to leave. */
+DEV_FN void dev_resident_worker(struct dev_runtime *rt, struct dev_room *room, uint32_t worker)
+{
+    struct dev_handover *ring = rt->handover;
+    struct dev_task task;
+    for (;;) {
+        uint32_t number = 0, nap = DEV_NAP_FIRST_NS;
+        DEV_FIRST number = dev_add_relaxed(&ring->claimed, 1);
+        number = dev_warp_first(number);
+        while (!dev_task_read(ring, number, &task)) {
+            dev_nap(nap);
+            if (nap < DEV_NAP_MOST_NS) nap *= 2;
+        }
+        dev_fence_both(DEV_DEVICE); /* A15 pairs with R15 in resident_poll.h */
+        DEV_FIRST dev_add_relaxed(&ring->picked, 1);
+        if (task.kind == DEV_TASK_LEAVE) return;
+        if (task.kind == DEV_TASK_CHUNK) {
+            dev_task_widen(&task, &rt->queues[task.queue]);
+            dev_chunk_run(rt, room, &task);
+        } else {
+            DEV_FIRST dev_record_write(ring, number, &task);
+            dev_resident_entry(rt, room, worker);
+        }
+        dev_warp_sync();
+    }
+}
+
+/* Runs warp `warp` of a launch until the kernel leaves. */
+DEV_FN void dev_resident(struct dev_runtime *rt, const struct dev_launch *launch, uint32_t warp,
+                         struct dev_room *room)
+{
+    if (warp == 0)
+        dev_resident_poller(rt, launch, room);
+    else if (warp <= rt->workers)
+        dev_resident_worker(rt, room, warp - 1);
+}
+
+#endif

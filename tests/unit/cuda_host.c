@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * What makes a vyre-host one with the fake CUDA driver: linked with host_main.c, it sets the
+ * driver's table before main begins. With VYRE_FAKE_DEATH in the environment its kernels end with
+ * an illegal address instead of parking.
+ */
+#include <stdlib.h>
+
+#include "backend/cuda/fake/fake_driver.h"
+
+__attribute__((constructor)) static void use_fake(void)
+{
+    fake_reset();
+    if (getenv("VYRE_FAKE_DEATH")) fake.kernel_result = VYRE_CU_ILLEGAL_ADDRESS;
+    vyre_cuda_driver_override = &fake_driver;
+}
