@@ -88,6 +88,10 @@ int vyre_cli_conform(const struct cli_args *args);
 /** How a command opens its runtime: the defaults, with what the command line says (open.c). */
 vyre_options cli_runtime_options(const struct cli_args *args);
 
+/** The same for a command that runs programs, which this version does on the CPU: `auto` is that.
+ */
+vyre_options cli_program_options(const struct cli_args *args);
+
 /* Printing (output.c). stdout is data, stderr is talk.
  * ------------------------------------------------------------------------------------------- */
 

@@ -24,7 +24,7 @@ static uint64_t now_ns(void)
 
 int kernel_open(const struct cli_args *args, uint64_t frame_bytes, vyre **runtime)
 {
-    vyre_options options = cli_runtime_options(args);
+    vyre_options options = cli_program_options(args);
     vyre_error err;
 
     options.max_handles = HANDLES;

@@ -15,3 +15,11 @@ vyre_options cli_runtime_options(const struct cli_args *args)
     options.workers = args->workers;
     return options;
 }
+
+vyre_options cli_program_options(const struct cli_args *args)
+{
+    vyre_options options = cli_runtime_options(args);
+
+    if (options.backend == VYRE_BACKEND_AUTO) options.backend = VYRE_BACKEND_CPU;
+    return options;
+}

@@ -8,6 +8,7 @@ include(CMakePackageConfigHelpers)
 
 set(public_headers
     buffer.h
+    cuda.h
     fault.def
     program.h
     queue.h
@@ -55,7 +56,8 @@ install(TARGETS vyre_host vyre_cuda_peers RUNTIME DESTINATION "${CMAKE_INSTALL_L
 install(FILES "${PROJECT_SOURCE_DIR}/man/vyre.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 install(FILES "${PROJECT_SOURCE_DIR}/cli/completion/vyre.bash"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME vyre)
-foreach(document builtins bytecode compat dispatch performance programs verify wire)
+foreach(document builtins bytecode compat device-host dispatch native-cuda performance platforms programs verify
+        vitals wire)
     install(FILES "${PROJECT_SOURCE_DIR}/docs/${document}.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 endforeach()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/LICENSE-MIT"

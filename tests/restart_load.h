@@ -10,10 +10,11 @@
 
 #include <signal.h>
 
-#define LOAD_TICKETS (1u << 24) /* of each queue; a thread that has used them up submits no more   \
-                                 */
-#define LOAD_QUEUES  3u
-#define LOAD_TIMES   4096u
+#define LOAD_TICKETS                                                                               \
+    (1u << 24) /* of each queue; a thread that has used them up submits no more                    \
+                */
+#define LOAD_QUEUES 3u
+#define LOAD_TIMES  4096u
 
 enum { LOAD_SUBMITTED = 1, LOAD_MARKED = 2, LOAD_ENDED = 4 };
 

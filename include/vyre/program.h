@@ -68,8 +68,8 @@ typedef struct vyre_operation_options {
  * while that is parked, and again after a restart. Handles among the arguments are checked, and
  * their buffers held, before it is called. Statuses: E_NULL, E_SIZE, E_RESERVED, E_RANGE,
  * E_CONFLICT (both, or an image without its function), E_WIRE_OPCODE, E_EXISTS (opcode taken),
- * E_LIMIT, E_NO_MEMORY, E_STOPPED, E_LOST, E_UNSUPPORTED (the other kind for this backend or place;
- * what the driver says of the image).
+ * E_LIMIT, E_NO_MEMORY, E_STOPPED, E_LOST, E_UNSUPPORTED (the other kind for this backend or
+ * place), E_SYSTEM (what the driver says of the image), E_BUSY (slots run that do not end).
  */
 VYRE_API vyre_status vyre_operation_register(vyre *runtime, const vyre_operation_options *options,
                                              vyre_operation **operation, vyre_error *err);
@@ -266,7 +266,8 @@ VYRE_API vyre_status vyre_program_load(vyre *runtime, const void *bytes, size_t 
 /**
  * Publishes a kernel; the kernel may be freed afterwards. Statuses: E_NULL, E_SIZE, E_RESERVED,
  * E_RANGE, E_WIRE_OPCODE, E_EXISTS (opcode taken), E_VM_LIMIT (more than the runtime's
- * frame_bytes), E_LIMIT, E_NO_MEMORY, E_STOPPED.
+ * frame_bytes), E_LIMIT, E_NO_MEMORY, E_STOPPED, E_UNSUPPORTED (not the cpu
+ * backend).
  */
 VYRE_API vyre_status vyre_program_load_kernel(vyre *runtime, vyre_kernel *kernel,
                                               const vyre_program_options *options,

@@ -6,8 +6,8 @@
  * that is busy holds up nobody.
  *
  * A task is 16 bytes, stored and loaded in one piece; its stamp says which number it is for. The
- * ring is as large as it is so that what was posted and not yet picked up always fits: the poller
- * counts (dev_handover_room) and keeps the last places for telling all workers to leave.
+ * ring is as large as it is so that what was posted and has not yet copied its slots always fits:
+ * the poller counts (dev_handover_room) and keeps the last places for telling all workers to leave.
  *
  * When the kernel leaves, every worker has picked up its last task: so all numbers agree, and the
  * next launch goes on with them.

@@ -18,6 +18,8 @@
 
 struct dev_batch {
     dev_word64 slot[DEV_BATCH][VYRE_SLOT_WORDS / 2];
+    uint64_t owner[DEV_BATCH]; /* the ticket that each slot's parameter block is for */
+    uint32_t owners;           /* those were read too */
 };
 
 DEV_FN const uint32_t *dev_batch_slot(const struct dev_batch *batch, uint32_t i)
@@ -29,6 +31,7 @@ DEV_FN const uint32_t *dev_batch_slot(const struct dev_batch *batch, uint32_t i)
 DEV_FN uint32_t dev_batch_copy(const struct dev_queue *queue, struct dev_batch *batch, uint32_t n)
 {
     const dev_word64 *ring = (const dev_word64 *)(const void *)queue->setup.submission;
+    batch->owners = 0;
     for (uint32_t k = 0; k < n; k++) {
         uint64_t ticket = queue->head + k;
         const dev_word64 *from = ring + ((uint32_t)ticket & (queue->setup.slots - 1)) * 8;

@@ -141,7 +141,8 @@ struct dev_queue {
     uint32_t inflight;  /* (atomic) slots taken and not ended, a waiting fence not counted */
     uint32_t
         chunked;   /* (atomic) slots in chunks that were handed to workers of a resident kernel */
-    uint32_t runs; /* (atomic) those of them that run programs */
+    uint32_t runs;  /* (atomic) those of them that run programs */
+    uint32_t tasks; /* (poller) resident kernel: number after that of its last chunk's task */
 };
 
 enum dev_handle_kind {

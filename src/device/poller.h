@@ -22,6 +22,14 @@ DEV_FN const struct dev_params *dev_slot_params(const struct dev_queue *queue, u
     return dev_load64_relaxed(&params->ticket) == ticket ? params : NULL;
 }
 
+/* The same of slot k of a batch, which begins at the queue's head less k. */
+DEV_FN const struct dev_params *dev_batch_params(const struct dev_queue *queue,
+                                                 const struct dev_batch *batch, uint32_t k)
+{
+    if (batch->owners && batch->owner[k] != queue->head) return NULL;
+    return dev_slot_params(queue, queue->head);
+}
+
 /* What comes with a slot to be taken. */
 struct dev_taking {
     const uint32_t *slot;
@@ -155,6 +163,7 @@ DEV_NO_INLINE int dev_sys_replay(struct dev_runtime *rt, const uint32_t *arg, ui
         *result = VYRE_FAULT_BAD_HANDLE;
         return 1;
     }
+    if (rt->queues[arg[0]].barrier) return 0; /* a fence holds those behind it, and has one place */
     taking.slot = replay->slot;
     taking.ticket = dev_pair(&arg[1]);
     taking.params = replay->params.ticket == taking.ticket ? &replay->params : NULL;
@@ -177,7 +186,7 @@ DEV_FN uint32_t dev_take(struct dev_runtime *rt, struct dev_watch *watch,
 {
     struct dev_queue *queue = &rt->queues[watch->queue];
     uint32_t taken = 0;
-    int in_place = 0;
+    int in_place = 0, told = 0;
     while (taken < n && !queue->barrier) {
         uint32_t run = taken;
         if (dev_plain(rt, queue)) {
@@ -189,12 +198,14 @@ DEV_FN uint32_t dev_take(struct dev_runtime *rt, struct dev_watch *watch,
             dev_run_in_place(rt, queue, batch, taken, run - taken);
             in_place = 1;
         } else {
-            /* What queue 0 was told before this slot was published counts for it. */
-            if (dev_watch_news(&rt->watch[0])) dev_poll_system(rt);
+            /* What queue 0 was told before this slot was published counts for it; and all slots of
+             * the batch were published before it was copied. */
+            if (!told && dev_watch_news(&rt->watch[0])) dev_poll_system(rt);
+            told = 1;
             struct dev_taking taking;
             taking.slot = dev_batch_slot(batch, taken);
             taking.ticket = queue->head;
-            taking.params = dev_slot_params(queue, queue->head);
+            taking.params = dev_batch_params(queue, batch, taken);
             if (!dev_accept(rt, queue, &taking)) break;
             run = taken + 1;
         }

@@ -31,6 +31,7 @@ struct dev_launch {
 #define DEV_ROLE_GROUP     16u
 #define DEV_GROUP          16u /* bells in a look */
 #define DEV_CLOCK_LOOKS    64u /* between two looks at the clock */
+#define DEV_LAG_LOOKS      64u /* after so many, producers hear of copies while tasks are on their way */
 
 /* The queue that rang last. */
 struct dev_favourite {
@@ -72,6 +73,7 @@ struct dev_poller {
     uint32_t free_count; /* rt->free_count, as last seen */
     uint32_t oldest;     /* number of the first task that, as last seen, has not copied its slots */
     uint32_t lagging;    /* the host has not been told of all that was copied */
+    uint32_t lags;       /* looks that found it so */
     uint32_t pushes;     /* of rt->pushes, how many have a task */
     uint32_t groups;
     uint32_t unsettled; /* a fence or a system operation waits: look again without news */
@@ -208,6 +210,7 @@ DEV_FN int dev_look_again(struct dev_glance *glance)
     const struct dev_favourite *fav = &glance->fav;
     const dev_word64 *slot = fav->submission + ((uint32_t)fav->head & (fav->slots - 1)) * 8;
     dev_fence_both(DEV_SYSTEM); /* A1 */
+    dev_warp_sync();            /* for the lanes that did not load the bell */
     DEV_ROLES(i)
     {
         if (i < 8) glance->seen[DEV_MINE(i)] = dev_load64_relaxed(slot + i);
@@ -339,25 +342,33 @@ DEV_FN void dev_records_load(struct dev_poller *p, struct dev_word128 *record)
     }
 }
 
-/* All tasks have copied what they name: every queue is copied up to its head. */
+/*
+ * A queue whose tasks have all copied what they name is copied up to its head. Not only once no
+ * task is on its way: under load there always is one, and one may wait long for a worker, while the
+ * producer of another queue waits for a place.
+ */
 DEV_FN void dev_copied_all(struct dev_poller *p)
 {
     struct dev_runtime *rt = p->rt;
+    int none = p->oldest == p->posted;
     DEV_ROLES(i)
     {
         for (uint32_t at = 1 + i; at < rt->watch_count; at += DEV_WARP) {
             const struct dev_queue *queue = &rt->queues[rt->watch[at].queue];
-            if (queue->setup.classified)
+            if (queue->setup.classified && (none || (int32_t)(p->oldest - queue->tasks) >= 0))
                 dev_store_relaxed(&queue->setup.page->copied, (uint32_t)queue->head);
         }
     }
-    p->lagging = 0;
+    p->lagging = !none;
 }
 
 DEV_FN void dev_records_judge(struct dev_poller *p, const struct dev_word128 *record)
 {
     uint32_t waits[DEV_WARP_ROLES];
     uint64_t low[DEV_WARP_ROLES];
+    /* Branches hang on these: no lane may have its own. */
+    p->picked = dev_warp_first(p->picked);
+    p->free_count = dev_warp_first(p->free_count);
     if (p->oldest != p->posted) {
         DEV_ROLES(i)
         {
@@ -381,7 +392,7 @@ DEV_FN void dev_records_judge(struct dev_poller *p, const struct dev_word128 *re
         p->oldest += run;
     }
     p->busy = p->posted != p->picked || p->free_count != p->rt->inflight_slots;
-    if (p->lagging && p->oldest == p->posted) dev_copied_all(p);
+    if (p->lagging && (p->oldest == p->posted || ++p->lags % DEV_LAG_LOOKS == 0)) dev_copied_all(p);
     p->glance.still = !p->busy && !p->lagging && p->oldest == p->posted;
 }
 
@@ -391,7 +402,7 @@ DEV_FN void dev_records_judge(struct dev_poller *p, const struct dev_word128 *re
 /* How many tasks may be written now; the last places are for leaving. */
 DEV_FN uint32_t dev_handover_room(const struct dev_poller *p)
 {
-    return DEV_TASKS - DEV_MAX_RESIDENT - (p->posted - p->picked);
+    return DEV_TASKS - DEV_MAX_RESIDENT - (p->posted - p->oldest);
 }
 
 /* Cuts plain slots from the head on into chunks; returns how many slots were handed over. */
@@ -409,11 +420,13 @@ DEV_FN uint32_t dev_post_chunks(struct dev_poller *p, uint32_t queue_number, uin
     DEV_FIRST
     {
         dev_add_relaxed(&queue->chunked, n);
+        queue->tasks = p->posted + chunks;
         /* Here and not by the workers: so completions stand in the order of their tickets. */
         index = dev_poller_reserve(queue, n);
     }
     index = dev_warp_first64(index);
     if (!queue->setup.sealed) dev_fence_both(DEV_SYSTEM); /* A1 */
+    dev_warp_sync();
     DEV_ROLES(i)
     {
         struct dev_task task;
@@ -466,6 +479,13 @@ DEV_FN uint32_t dev_copy_batch(struct dev_poller *p, const struct dev_queue *que
     struct dev_room *room = p->room;
     uint32_t torn[DEV_WARP_ROLES];
     dev_fence_both(DEV_SYSTEM); /* A1, with the look at the bell */
+    dev_warp_sync();
+    DEV_ROLES(i)
+    {
+        uint32_t place = ((uint32_t)queue->head + i) & (queue->setup.slots - 1);
+        if (i < n) room->batch.owner[i] = dev_load64_relaxed(&queue->setup.params[place].ticket);
+    }
+    room->batch.owners = 1;
     dev_rows_load(room, &queue->setup, queue->head, n);
     DEV_ROLES(i)
     {
@@ -538,7 +558,7 @@ DEV_NO_INLINE uint32_t dev_resident_system(struct dev_poller *p)
     progress = dev_warp_first(progress);
     dev_warp_sync();
     dev_fence_both(
-        DEV_DEVICE); /* R15 pairs with A15 in resident.h: queues and handles as they are */
+        DEV_DEVICE); /* R17 pairs with A17 in resident.h: queues and handles as they are */
     return progress;
 }
 
@@ -548,10 +568,17 @@ DEV_NO_INLINE uint32_t dev_resident_pass(struct dev_poller *p, uint32_t news)
     struct dev_runtime *rt = p->rt;
     uint32_t progress = 0;
     if ((news >> DEV_ROLE_SYSTEM & 1) != 0 || p->unsettled) progress += dev_resident_system(p);
+    if (progress != 0) {
+        /* Queues may have come, gone and moved: what was seen is of the list as it was. */
+        dev_favourite_load(p);
+        dev_roles_load(p);
+        news = dev_look(&p->glance);
+    }
     uint32_t first = 1 + p->glance.group * DEV_GROUP;
+    uint32_t count = rt->watch_count; /* one that is opened on the way has not been looked at */
     for (uint32_t i = 0; i < DEV_GROUP; i++) {
         uint32_t at = first + i;
-        if (at >= rt->watch_count) break;
+        if (at >= count) break;
         int rung = (news >> (DEV_ROLE_GROUP + i) & 1) != 0;
         if (!rung && !rt->watch[at].blocked) continue;
         progress += dev_resident_queue(p, at, dev_warp_word(p->glance.seen, DEV_ROLE_GROUP + i));
@@ -570,7 +597,8 @@ DEV_NO_INLINE uint32_t dev_resident_pass(struct dev_poller *p, uint32_t news)
 /* Leaving.
  * ------------------------------------------------------------------------------------------- */
 
-/* Whether nothing is in flight anywhere. */
+/* Whether nothing is in flight anywhere. What waits on queue 0 may wait for ever, and is ended with
+ * the last words. */
 DEV_FN int dev_resident_quiet(struct dev_poller *p)
 {
     struct dev_runtime *rt = p->rt;
@@ -578,10 +606,10 @@ DEV_FN int dev_resident_quiet(struct dev_poller *p)
     uint32_t busy = p->lagging || p->oldest != p->posted ||
                     dev_handover_room(p) != DEV_TASKS - DEV_MAX_RESIDENT ||
                     p->pushes != rt->pushes ||
-                    dev_load_relaxed(&rt->free_count) != rt->inflight_slots;
+                    dev_load_relaxed(&rt->free_count) + rt->waiting_ops != rt->inflight_slots;
     for (uint32_t i = 0; i < rt->watch_count && !busy; i++)
         busy = !dev_queue_ended(&rt->queues[rt->watch[i].queue]);
-    return !busy;
+    return !dev_warp_first(busy);
 }
 
 /* Whether any bell has been rung that nobody has answered. */
@@ -678,7 +706,7 @@ DEV_FN void dev_poller_begin(struct dev_poller *p)
     p->pushes = rt->pushes - (rt->inflight_slots - rt->free_count); /* none runs: all wait */
     p->free_count = rt->free_count;
     p->lagging = p->unsettled = p->busy = 1;
-    p->stopping = 0;
+    p->stopping = p->lags = 0;
     p->glance.group = p->glance.still = 0;
     p->glance.fav.watch = 1;
     p->began_ns = p->active_ns = dev_clock_ns();

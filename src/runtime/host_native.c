@@ -37,7 +37,8 @@ vyre_status host_do_module(struct host_server *server, int *replied, vyre_error 
     status = server->core->port->link(server->core, &image, &number.number, err);
     vyre_memory_free(&server->memory, bytes, (size_t)asked->bytes);
     if (status) return status;
-    server->functions[server->function_count++] = number.number;
+    if (!host_function_known(server, number.number))
+        server->functions[server->function_count++] = number.number;
     *replied = 1;
     return host_reply_with(server, server->message.header.serial, &number, sizeof number);
 }

@@ -90,6 +90,13 @@ static void count_lost(struct vyre_hosted *hosted, uint32_t lost)
     __atomic_fetch_add(&hosted->lost, lost, __ATOMIC_RELAXED);
 }
 
+/* Whether a queue is in somebody's hands and stays there: whoever has an answer to its close frees
+ * it. */
+static int ours(const struct vyre_hosted *hosted, uint32_t number)
+{
+    return hosted->queues[number].queue && hosted->queues[number].open;
+}
+
 /* No device comes any more. Where it said itself that it was gone, all has ended in order. */
 static void end_for_good(struct vyre_hosted *hosted)
 {
@@ -99,13 +106,16 @@ static void end_for_good(struct vyre_hosted *hosted)
     if (dev_load_acquire(&runtime->page->state, DEV_SYSTEM) != DEV_GONE) {
         for (uint32_t i = 0; i <= runtime->options.max_queues; i++) {
             struct vyre_salvage salvage = {.for_good = 1};
-            if (!hosted->queues[i].queue) continue;
+            if (!ours(hosted, i)) continue;
             vyre_queue_salvage(hosted->queues[i].queue, &salvage);
             count_lost(hosted, salvage.lost);
         }
+        pthread_mutex_lock(&hosted->lock);
         dev_store_release(&runtime->page->state, DEV_GONE, DEV_SYSTEM); /* R6 */
         for (uint32_t i = 0; i <= runtime->options.max_queues; i++)
-            if (hosted->queues[i].queue) vyre_queue_tell(hosted->queues[i].queue);
+            if (ours(hosted, i)) vyre_queue_tell(hosted->queues[i].queue);
+        /* Whoever waits for the end (hosted_join) and then frees queues, has the lock after this. */
+        pthread_mutex_unlock(&hosted->lock);
     }
     pthread_mutex_lock(&hosted->lock);
     hosted->state = HOSTED_GONE;

@@ -64,11 +64,14 @@ static void shadow(vyre_queue *queue)
     queue->new_marks = 0;
 }
 
-static void seal(vyre_queue *queue)
+/* Seals the slots to be published, if the queue has seals, and says whether any of them is not one
+ * of the hot operations. */
+static int seal(vyre_queue *queue)
 {
     struct vyre_sealing sealing = {queue->submission, queue->log2_slots, queue->submitted,
                                    queue->got};
-    vyre_seal_many(&sealing);
+    if (queue->sealed) return vyre_seal_many(&sealing);
+    return queue->classify;
 }
 
 /* Turns the deadlines of the slots to be published into points of the clock, in their parameter
@@ -95,7 +98,12 @@ static void classify(vyre_queue *queue)
         if (DEV_LIKELY(word[VYRE_SLOT_PRIORITY] <= VYRE_PRIORITY_NORMAL &&
                        dev_builtin_small(word[VYRE_SLOT_OPCODE], word + VYRE_SLOT_ARG0)))
             continue;
-        if ((int32_t)((uint32_t)ticket - queue->special) > 0) queue->special = (uint32_t)ticket;
+        /* One of these may be known for its parameter block. Else the word says nothing: it may be
+         * half of 32 bits old. */
+        uint32_t known = queue->special - (uint32_t)queue->submitted;
+        uint32_t found = (uint32_t)(ticket - queue->submitted);
+        if (known < found || known > (uint32_t)(queue->got - queue->submitted))
+            queue->special = (uint32_t)ticket;
         return;
     }
 }
@@ -131,8 +139,7 @@ vyre_status vyre_queue_submit(vyre_queue *queue, uint64_t *ticket, vyre_error *e
     if (queue->got != first) {
         if (queue->deadline_ns != 0 || queue->overrides != 0) set_deadlines(queue);
         if (queue->new_marks != 0 && queue->guarded) shadow(queue);
-        if (queue->classify) classify(queue);
-        if (queue->sealed) seal(queue);
+        if (seal(queue) && queue->classify) classify(queue);
         __atomic_store_n(&queue->submitted, queue->got, __ATOMIC_RELEASE);
         ring(queue);
         dev_fence_full(); /* F1, pairs with F2 in worker.h: the device sees the doorbell or we see

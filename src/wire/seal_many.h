@@ -16,6 +16,8 @@ struct vyre_sealing {
     uint64_t end;
 };
 
-void vyre_seal_many(const struct vyre_sealing *sealing);
+/* Returns whether any of them is not one of the hot operations, opcodes 0 to COMPARE_SWAP at NORMAL
+ * or more urgent: the words are at hand here, and nowhere cheaper. */
+int vyre_seal_many(const struct vyre_sealing *sealing);
 
 #endif

@@ -151,7 +151,8 @@ static int rest(struct vyre_backend_run *run)
     while (!again && !result && !was_woken(launch, seen))
         vyre_futex_wait(&launch->wakes, seen, UINT64_MAX);
     pthread_mutex_lock(&launch->lock);
-    await_release(launch);
+    /* One that somebody has launched runs: its end is waited for, whoever holds the next. */
+    if (launch->resting) await_release(launch);
     if (!result) result = launch_resting(run);
     pthread_mutex_unlock(&launch->lock);
     return result;
@@ -281,8 +282,8 @@ vyre_status vyre_cuda_hold(struct vyre_backend_run *run, vyre_error *err)
     pthread_mutex_unlock(&launch->lock);
     if (parked) return VYRE_OK;
     /* It was woken before this call came: the hold stays for a while, and the next park is ours. */
-    return vyre_fail_with(err, VYRE_E_BUSY, "park it and try again",
-                          "the resident kernel has not parked");
+    return vyre_fail_with(err, VYRE_E_BUSY, "wait until long operations have ended, and try again",
+                          "slots run that do not end, so the kernel cannot be linked anew");
 }
 
 void vyre_cuda_release(struct vyre_backend_run *run)
