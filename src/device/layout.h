@@ -140,7 +140,7 @@ struct dev_queue {
     uint64_t completed; /* (atomic) completion entries reserved; the next one's index */
     uint32_t inflight;  /* (atomic) slots taken and not ended, a waiting fence not counted */
     uint32_t
-        chunked;   /* (atomic) slots in chunks that were handed to workers of a resident kernel */
+        chunked;    /* (atomic) slots in chunks that were handed to workers of a resident kernel */
     uint32_t runs;  /* (atomic) those of them that run programs */
     uint32_t tasks; /* (poller) resident kernel: number after that of its last chunk's task */
 };

@@ -31,7 +31,7 @@ struct dev_launch {
 #define DEV_ROLE_GROUP     16u
 #define DEV_GROUP          16u /* bells in a look */
 #define DEV_CLOCK_LOOKS    64u /* between two looks at the clock */
-#define DEV_LAG_LOOKS      64u /* after so many, producers hear of copies while tasks are on their way */
+#define DEV_LAG_LOOKS      64u /* between two sweeps for producers while tasks are on their way */
 
 /* The queue that rang last. */
 struct dev_favourite {
@@ -108,8 +108,8 @@ DEV_FN void dev_favourite_load(struct dev_poller *p)
     const struct dev_queue_setup *setup = &queue->setup;
     fav->queue = rt->watch[fav->watch].queue;
     fav->head = queue->head;
-    fav->index = dev_warp_first64(queue->completed);
     fav->clean = fav->watch != 0 && !queue->mixed;
+    fav->index = dev_warp_first64(fav->clean ? queue->completed : 0); /* else others write it */
     fav->submission = (const dev_word64 *)(const void *)setup->submission;
     fav->completion = (dev_word64 *)(void *)setup->completion;
     fav->bell = setup->bell;
@@ -362,6 +362,15 @@ DEV_FN void dev_copied_all(struct dev_poller *p)
     p->lagging = !none;
 }
 
+/* Whether the queue of a record is still the one that it was: a queue may close when its last chunk
+ * has ended, before anybody has looked at the record, and then its page is no longer ours. */
+DEV_FN int dev_record_counts(const struct dev_runtime *rt, uint32_t number,
+                             const struct dev_word128 *record)
+{
+    const struct dev_queue *queue = &rt->queues[number];
+    return queue->open && queue->head - record->high <= queue->setup.slots;
+}
+
 DEV_FN void dev_records_judge(struct dev_poller *p, const struct dev_word128 *record)
 {
     uint32_t waits[DEV_WARP_ROLES];
@@ -385,7 +394,8 @@ DEV_FN void dev_records_judge(struct dev_poller *p, const struct dev_word128 *re
             uint64_t after = dev_warp_word(low, i + 1 < DEV_WARP ? i + 1 : i);
             uint32_t queue = (uint32_t)low[DEV_MINE(i)] >> 16;
             int last = i + 1 == run || (uint32_t)after >> 16 != queue;
-            if (i < run && last && ((uint32_t)low[DEV_MINE(i)] & 0xFFu) == DEV_TASK_CHUNK)
+            int chunk = ((uint32_t)low[DEV_MINE(i)] & 0xFFu) == DEV_TASK_CHUNK;
+            if (i < run && last && chunk && dev_record_counts(p->rt, queue, &record[DEV_MINE(i)]))
                 dev_store_relaxed(&p->rt->queues[queue].setup.page->copied,
                                   (uint32_t)record[DEV_MINE(i)].high);
         }
@@ -729,6 +739,7 @@ DEV_FN void dev_poller_begin(struct dev_poller *p)
 DEV_NO_INLINE uint32_t dev_resident_news(struct dev_poller *p, uint32_t news)
 {
     uint32_t progress = 0;
+    dev_warp_sync(); /* the first lane has moved heads that all read */
     if ((news & ~0xFFu) != 0 || p->unsettled) progress = dev_resident_pass(p, news);
     if (p->groups > 1) {
         p->glance.group = p->glance.group + 1 < p->groups ? p->glance.group + 1 : 0;
@@ -758,9 +769,11 @@ DEV_FN void dev_resident_poller(struct dev_runtime *rt, const struct dev_launch 
             dev_records_judge(p, record);
             glance.still = p->glance.still;
         }
-        if (dev_look_one(p, &glance)) {
-            p->active_ns = 0;
-        } else if ((news & ~0xFFu) != 0 || !quick) {
+        int ran = dev_look_one(p, &glance);
+        if (ran) p->active_ns = 0;
+        /* However steadily the favourite rings, the others have their turn. */
+        int turn = !ran || looks % DEV_CLOCK_LOOKS == 0;
+        if (turn && ((news & ~0xFFu) != 0 || !quick)) {
             p->glance = glance;
             if (dev_resident_news(p, news)) p->active_ns = 0;
             glance = p->glance;

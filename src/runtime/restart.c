@@ -114,7 +114,7 @@ static void end_for_good(struct vyre_hosted *hosted)
         dev_store_release(&runtime->page->state, DEV_GONE, DEV_SYSTEM); /* R6 */
         for (uint32_t i = 0; i <= runtime->options.max_queues; i++)
             if (ours(hosted, i)) vyre_queue_tell(hosted->queues[i].queue);
-        /* Whoever waits for the end (hosted_join) and then frees queues, has the lock after this. */
+        /* Whoever waits for the end (hosted_join) and frees queues then has the lock after this. */
         pthread_mutex_unlock(&hosted->lock);
     }
     pthread_mutex_lock(&hosted->lock);

@@ -159,8 +159,7 @@ TAP_UNUSED static void ring_words(const struct ring *ring, uint32_t *word, uint3
     word[VYRE_SLOT_PRIORITY] = priority;
     for (uint32_t i = 0; args && i < VYRE_SLOT_ARGS; i++)
         word[VYRE_SLOT_ARG0 + i] = args[i];
-    word[VYRE_SLOT_TENANT] =
-        vyre_seal(word, (uint32_t)(ring->submitted >> ring->log2_slots) + 1);
+    word[VYRE_SLOT_TENANT] = vyre_seal(word, (uint32_t)(ring->submitted >> ring->log2_slots) + 1);
 }
 
 TAP_UNUSED static uint64_t ring_put_args(struct ring *ring, uint32_t opcode, uint32_t priority,
@@ -205,8 +204,8 @@ TAP_UNUSED static uint32_t ring_reap_result(struct ring *ring, uint32_t *last)
         uint32_t found = dev_completion_lap(entry);
         for (uint32_t i = 0; i < VYRE_COMPLETION_WORDS; i++)
             word[i] = dev_load_relaxed(&entry[i]);
-        if (found != lap && !((found & DEV_SEAL_BIT) && dev_completion_seal(word, lap) ==
-                                                            word[VYRE_COMPLETION_LAP]))
+        if (found != lap && !((found & DEV_SEAL_BIT) &&
+                              dev_completion_seal(word, lap) == word[VYRE_COMPLETION_LAP]))
             return count;
         uint64_t ticket = (uint64_t)word[VYRE_COMPLETION_TICKET_HIGH] << 32 | word[0];
         ring->faults += word[VYRE_COMPLETION_STATUS] != VYRE_SLOT_DONE;
@@ -325,8 +324,12 @@ TAP_UNUSED static void rig_open(struct rig *rig, uint32_t workers, uint64_t park
     for (uint32_t i = 0; i <= workers; i++)
         rig->room[i] = rig_alloc(1, sizeof(struct dev_room));
     struct dev_handle *hold = &rt->handles[0];
-    *hold = (struct dev_handle){.generation = 1, .kind = DEV_OPERATION, .owner = VYRE_TENANT_ANY,
-                                .address = (uintptr_t)rig_hold, .opcode = RIG_HOLD, .steps = 1,
+    *hold = (struct dev_handle){.generation = 1,
+                                .kind = DEV_OPERATION,
+                                .owner = VYRE_TENANT_ANY,
+                                .address = (uintptr_t)rig_hold,
+                                .opcode = RIG_HOLD,
+                                .steps = 1,
                                 .ctx = (uintptr_t)&rig->hold};
     if (!dev_opcode_insert(rt, 0)) bail("the opcode is taken");
     ring_make(rig, 0, 64, 0);
