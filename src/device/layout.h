@@ -41,7 +41,7 @@ struct dev_inflight {
     uint32_t version;   /* (atomic) odd while the entry is being filled */
     uint32_t run;       /* index of its struct dev_run if it runs a program, or DEV_NONE */
     uint32_t reserved;
-    uint64_t claimed_ns; /* when it was last taken out of its run queue */
+    uint64_t claimed_ns; /* (atomic) when it was last taken out of its run queue */
 };
 
 /* Beside each place of a submission ring: what a slot says that does not fit its 64 bytes. */

@@ -120,7 +120,7 @@ DEV_FN uint32_t dev_runq_pop(struct dev_runtime *rt, uint32_t limit)
         if (node->first != DEV_NONE) dev_level_append(rt, level, node_index);
         level->since_ns = now_ns;
         dev_level_count(rt, priority, level->waiting - 1);
-        rt->inflight[index].claimed_ns = now_ns;
+        dev_store64_relaxed(&rt->inflight[index].claimed_ns, now_ns);
         dev_store_relaxed(&rt->inflight[index].slot[VYRE_SLOT_STATUS], VYRE_SLOT_CLAIMED);
         if (rt->inflight[index].run != DEV_NONE) dev_run_popped(&rt->runs[rt->inflight[index].run]);
     }

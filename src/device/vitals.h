@@ -105,7 +105,7 @@ DEV_FN void dev_vitals_begin(struct dev_runtime *rt, uint32_t worker,
     dev_store_relaxed(&line->version, version + 1);
     dev_fence_both(DEV_SYSTEM); /* R15 pairs with A15: who sees a new word sees the odd version */
     dev_store_relaxed(&line->busy, 1);
-    dev_store64_relaxed(&line->since_ns, entry->claimed_ns);
+    dev_store64_relaxed(&line->since_ns, dev_load64_relaxed(&entry->claimed_ns));
     dev_store64_relaxed(&line->ticket, entry->ticket);
     dev_store_relaxed(&line->queue, entry->queue);
     dev_store_relaxed(&line->tenant, entry->slot[VYRE_SLOT_TENANT]);

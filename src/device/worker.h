@@ -124,7 +124,7 @@ DEV_FN void dev_worker(struct dev_runtime *rt, uint32_t worker)
         if (index != DEV_NONE) {
             if (role) {
                 /* Perhaps nobody polls for long now. */
-                dev_vitals_beat(rt, rt->inflight[index].claimed_ns);
+                dev_vitals_beat(rt, dev_load64_relaxed(&rt->inflight[index].claimed_ns));
                 dev_role_leave(rt, ends);
             }
             role = 0;
