@@ -375,8 +375,8 @@ int main(void)
     cancelled(2);
     overdue();
     deaf();
-    /* Under the thread sanitizer a restart here sometimes does not come to its end; the cause is not
-     * known yet. t_restart runs there. */
+    /* Under the thread sanitizer a restart here sometimes does not come to its end; the cause is
+     * not known yet. t_restart runs there. */
 #if defined(VYRE_TSAN)
     note("the restart of a frozen device host is not tried under the thread sanitizer");
     (void)restarted;
