@@ -172,7 +172,7 @@ static vyre_status fill(struct host_server *server, struct host_held *held, vyre
 vyre_status host_do_block(struct host_server *server, vyre_error *err)
 {
     const struct host_block *asked = server->message.payload;
-    struct host_held *held;
+    struct host_held *held = NULL;
     vyre_status status = check_block(server, asked, err);
     if (!status) status = host_block_enter(server, asked->number, &held, err);
     if (status) return status;

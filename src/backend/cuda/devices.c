@@ -119,7 +119,7 @@ vyre_status vyre_cuda_devices(struct vyre_cuda_device *devices, uint32_t room, u
                               vyre_error *err)
 {
     struct vyre_cuda_driver driver;
-    uint32_t found;
+    uint32_t found = 0;
     vyre_status status = vyre_cuda_driver_open(&driver, err);
     if (!status) status = count_devices(&driver, &found, err);
     for (uint32_t i = 0; !status && i < found && i < room; i++)
@@ -168,7 +168,7 @@ static vyre_status find_uuid(const struct vyre_cuda_driver *driver, const char *
 static vyre_status find_device(const struct vyre_cuda_driver *driver, const char *wanted,
                                struct vyre_cuda_device *device, vyre_error *err)
 {
-    uint32_t count;
+    uint32_t count = 0;
     vyre_status status = count_devices(driver, &count, err);
     if (status) return status;
     if (!wanted || wanted[0] == '\0') return describe(driver, 0, device, err);
