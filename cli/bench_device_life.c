@@ -19,8 +19,7 @@
 static int load(vyre_queue *queue)
 {
     vyre_error err;
-    for (vyre_slot *slot; (slot = vyre_queue_slot(queue)) != NULL;)
-        bench_slot_fill(slot, BENCH_PACK);
+    bench_slots_put(queue, BENCH_PACK, vyre_queue_capacity(queue));
     if (vyre_queue_submit(queue, NULL, &err) != VYRE_OK)
         return cli_fail("cannot submit a slot", &err);
     return 0;

@@ -156,7 +156,7 @@ static int try_native(struct bench *bench, uint32_t line, vyre *runtime)
     char text[128];
     int code = bench_device_queue(runtime, 0, &queue);
     if (code != 0) return code;
-    bench_slot_fill(vyre_queue_slot(queue), BENCH_NATIVE);
+    bench_slots_put(queue, BENCH_NATIVE, 1);
     if (vyre_queue_submit(queue, &ticket, &err) != VYRE_OK ||
         vyre_wait(queue, ticket, BENCH_LOST_NS, &end, &err) != VYRE_OK)
         code = cli_fail("cannot run an operation", &err);
@@ -204,9 +204,9 @@ int bench_step_store(struct bench *bench, uint32_t line)
         code = cli_fail("cannot open a queue", &err);
     for (uint32_t lap = 0; lap < STORE_LAPS && code == 0; lap++) {
         uint64_t begin = bench_clock_ns();
-        for (uint32_t i = 0; i < BENCH_LANE_SLOTS; i++) {
-            bench_slot_fill(vyre_queue_slot(queue), BENCH_NOP);
-            if ((i + 1) % BENCH_LANE_BATCH == 0) vyre_queue_submit(queue, NULL, NULL);
+        for (uint32_t i = 0; i < BENCH_LANE_SLOTS; i += BENCH_LANE_BATCH) {
+            bench_slots_put(queue, BENCH_NOP, BENCH_LANE_BATCH);
+            vyre_queue_submit(queue, NULL, NULL);
         }
         if (lap > 0) spent_ns += bench_clock_ns() - begin;
         for (uint32_t got = 0; got < BENCH_LANE_SLOTS && code == 0;) {

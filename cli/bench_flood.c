@@ -35,11 +35,7 @@ struct flood {
 /* Submits one batch; 0 if the queue would not take it. */
 static int submit_batch(struct flood_queue *q, const struct flood_plan *plan)
 {
-    for (uint32_t i = 0; i < plan->batch; i++) {
-        vyre_slot *slot = vyre_queue_slot(q->queue);
-        if (slot == NULL) return 0;
-        bench_slot_fill(slot, plan->op);
-    }
+    if (bench_slots_put(q->queue, plan->op, plan->batch) != plan->batch) return 0;
     q->submitted += plan->batch;
     return vyre_queue_submit(q->queue, NULL, NULL) == VYRE_OK;
 }

@@ -79,12 +79,7 @@ static int is_over(const struct lane *lane, uint64_t now)
 /* Fills up to a batch and submits it; returns how many it was. */
 static uint32_t submit_batch(struct lane *lane, uint32_t batch)
 {
-    uint32_t got = 0;
-    for (; got < batch; got++) {
-        vyre_slot *slot = vyre_queue_slot(lane->queue);
-        if (slot == NULL) break;
-        bench_slot_fill(slot, lane->all->plan->op);
-    }
+    uint32_t got = bench_slots_put(lane->queue, lane->all->plan->op, batch);
     if (got == 0) return 0;
     if (vyre_queue_submit(lane->queue, NULL, NULL) != VYRE_OK) {
         lane->refused = 1;

@@ -7,7 +7,7 @@
 /* ATOMIC_ADD in wire form: addend, word. */
 static const uint32_t add_args[2] = {1, VYRE_CONTROL_OBSERVABLE};
 
-void bench_slot_fill(vyre_slot *slot, enum bench_op op)
+static void fill(vyre_slot *slot, enum bench_op op)
 {
     static const vyre_packed_op inner[BENCH_PACKED_OPS] = {{VYRE_OP_ATOMIC_ADD, 2, add_args},
                                                            {VYRE_OP_ATOMIC_ADD, 2, add_args},
@@ -21,6 +21,16 @@ void bench_slot_fill(vyre_slot *slot, enum bench_op op)
         vyre_prep_packed(slot, inner, BENCH_PACKED_OPS, NULL);
     else
         vyre_prep_op(slot, BENCH_NATIVE_OPCODE, NULL, 0, NULL);
+}
+
+uint32_t bench_slots_put(vyre_queue *queue, enum bench_op op, uint32_t wanted)
+{
+    uint32_t put = 0, count;
+    vyre_slot *slot;
+    for (; put < wanted && (slot = vyre_queue_slots(queue, wanted - put, &count)); put += count)
+        for (uint32_t i = 0; i < count; i++)
+            fill(&slot[i], op);
+    return put;
 }
 
 /* 0 + 1 + ... + n-1 and the sum of their squares. */

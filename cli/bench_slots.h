@@ -14,9 +14,9 @@ enum bench_op { BENCH_NOP, BENCH_ADD, BENCH_PACK, BENCH_NATIVE };
 #define BENCH_PACKED_OPS    4u /* additions fill the twelve words of a packed slot */
 #define BENCH_NATIVE_OPCODE 65u
 
-/* Fills a slot: BENCH_ADD and BENCH_PACK add 1 to the tenant's first observable word, once and
- * BENCH_PACKED_OPS times. */
-void bench_slot_fill(vyre_slot *slot, enum bench_op op);
+/* Gets and fills up to `wanted` slots and returns how many there was room for: BENCH_ADD and
+ * BENCH_PACK add 1 to the tenant's first observable word, once and BENCH_PACKED_OPS times. */
+uint32_t bench_slots_put(vyre_queue *queue, enum bench_op op, uint32_t wanted);
 
 /* What was received of one queue, whose tickets begin at 0. Start from zero. */
 struct bench_tickets {
@@ -29,13 +29,15 @@ struct bench_tickets {
 static inline void bench_tickets_add(struct bench_tickets *tickets,
                                      const vyre_completion *completion, size_t count)
 {
+    struct bench_tickets now = *tickets; /* in registers */
     for (size_t i = 0; i < count; i++) {
         uint64_t ticket = completion[i].ticket;
-        tickets->sum += ticket;
-        tickets->squares += ticket * ticket;
-        tickets->not_done += completion[i].outcome != VYRE_DONE;
+        now.sum += ticket;
+        now.squares += ticket * ticket;
+        now.not_done += completion[i].outcome != VYRE_DONE;
     }
-    tickets->received += count;
+    now.received += count;
+    *tickets = now;
 }
 
 /* What is wrong with them, where so many were submitted; NULL for nothing. */

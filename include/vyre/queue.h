@@ -4,9 +4,9 @@
  * Queues: get a slot, prepare it, submit, wait or reap.
  *
  * A queue is a submission ring and a completion ring with one producer, bound to one tenant. One
- * thread submits (vyre_queue_slot, vyre_prep_*, vyre_slot_*, vyre_queue_submit) and one thread
- * reaps (vyre_wait, vyre_queue_reap, vyre_queue_reap_wait); they may be two threads or one.
- * Different queues are independent. Each queue holds a descriptor for its shared memory.
+ * thread submits (vyre_queue_slot, vyre_queue_slots, vyre_prep_*, vyre_slot_*, vyre_queue_submit)
+ * and one thread reaps (vyre_wait, vyre_queue_reap, vyre_queue_reap_wait); they may be two threads
+ * or one. Different queues are independent. Each queue holds a descriptor for its shared memory.
  *
  * At most as many slots as the queue has are outstanding: submitted, and not yet received by the
  * reaping side.
@@ -114,9 +114,17 @@ VYRE_API uint32_t vyre_queue_number(const vyre_queue *queue);
  * The next free slot, to be filled by a vyre_prep function before vyre_queue_submit; NULL means
  * full and nothing else (or that queue is NULL). The slot lies in the ring: do not touch it after
  * the submit. It cannot be given back: one that is submitted without having been prepared ends with
- * the fault NOT_PUBLISHED.
+ * the fault NOT_PUBLISHED. Whoever writes words of a slot by hand, also after a vyre_prep function,
+ * sets word VYRE_SLOT_TENANT to 0, or the slot may end with the fault SEAL.
  */
 VYRE_API vyre_slot *vyre_queue_slot(vyre_queue *queue);
+
+/**
+ * Up to `wanted` slots at once, which lie one after the other: the same as so many calls of
+ * vyre_queue_slot, in less time. *count receives how many; fewer than wanted does not mean that the
+ * queue is full, NULL and 0 does (or that queue or count is NULL, or wanted 0).
+ */
+VYRE_API vyre_slot *vyre_queue_slots(vyre_queue *queue, uint32_t wanted, uint32_t *count);
 
 /**
  * Publishes all slots got since the last submit. *ticket, unless NULL, receives the ticket of the

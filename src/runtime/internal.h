@@ -140,13 +140,12 @@ struct vyre_queue {
 
     /* submitting thread */
     char submit_line[VYRE_CACHE_LINE];
-    uint64_t got;       /* ticket of the next slot to hand out */
-    uint64_t submitted; /* (atomic) tickets below are published */
-    uint64_t reaped_seen;
-    uint32_t copied_seen; /* what page->copied was */
-    uint32_t special;     /* as in the bell */
-    uint32_t overrides;   /* slots got but not submitted that have a parameter block of their own */
-    uint32_t new_marks;   /* slots got but not submitted that were marked */
+    uint64_t got;        /* ticket of the next slot to hand out */
+    uint64_t submitted;  /* (atomic) tickets below are published */
+    uint64_t room_until; /* slots below this ticket may be handed out, as last seen */
+    uint32_t special;    /* as in the bell */
+    uint32_t overrides;  /* slots got but not submitted that have a parameter block of their own */
+    uint32_t new_marks;  /* slots got but not submitted that were marked */
 
     /* reaping thread */
     char reap_line[VYRE_CACHE_LINE];

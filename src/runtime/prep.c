@@ -5,9 +5,7 @@
 #include "base/error.h"
 #include "vyre/queue.h"
 #include "wire/opcode.h"
-
-/* Four words that are stored at once. */
-typedef uint32_t four_words __attribute__((vector_size(16), aligned(4), may_alias));
+#include "wire/sealing.h"
 
 /*
  * Fills the slot; the arguments that are not given are 0. Straight into the ring, and in few
@@ -16,9 +14,10 @@ typedef uint32_t four_words __attribute__((vector_size(16), aligned(4), may_alia
  */
 static inline void fill(vyre_slot *slot, uint32_t opcode, const uint32_t *args, size_t count)
 {
-    const four_words none = {0, 0, 0, 0};
-    four_words *out = (four_words *)(void *)slot->word;
-    out[0] = (four_words){VYRE_SLOT_PUBLISHED, opcode, 0, VYRE_PRIORITY_NORMAL};
+    const vyre_four_words none = {0, 0, 0, 0};
+    vyre_four_words *out = (vyre_four_words *)(void *)slot->word;
+    out[0] = (vyre_four_words){VYRE_SLOT_PUBLISHED, opcode,
+                               vyre_sealing_fill(slot, opcode, args, count), VYRE_PRIORITY_NORMAL};
     for (size_t i = 1; i < VYRE_SLOT_WORDS / 4; i++)
         out[i] = none;
     for (size_t i = 0; i < count; i++)
@@ -170,5 +169,6 @@ vyre_status vyre_slot_priority(vyre_slot *slot, uint32_t priority, vyre_error *e
     if (priority >= VYRE_PRIORITIES)
         return vyre_fail(err, VYRE_E_RANGE, "priority is %u; 0 is critical, 4 is idle", priority);
     slot->word[VYRE_SLOT_PRIORITY] = priority;
+    slot->word[VYRE_SLOT_TENANT] = 0; /* what was there was a seal of other words */
     return VYRE_OK;
 }

@@ -55,7 +55,7 @@ static vyre_status map_rings(vyre_queue *queue, vyre_error *err)
     queue->submission = (void *)(base + dev_queue_submission_at(queue->slots));
     queue->completion = (void *)(base + dev_queue_completion_at(queue->slots));
     queue->bell = runtime->bells ? &runtime->bells[queue->number] : &queue->page->bell;
-    queue->page->copied = queue->copied_seen = (uint32_t)queue->first_ticket;
+    queue->page->copied = (uint32_t)queue->first_ticket;
     queue->bell->tail = queue->bell->special = (uint32_t)queue->first_ticket;
     for (uint32_t i = 0; i < queue->slots; i++) {
         uint64_t ticket = queue->first_ticket + i;
@@ -116,7 +116,7 @@ vyre_status vyre_queue_make(vyre *runtime, const vyre_queue_options *options, ui
     queue->first_ticket = options->first_ticket;
     queue->deadline_ns = options->deadline_ns;
     queue->special = (uint32_t)options->first_ticket;
-    queue->got = queue->submitted = queue->reaped_seen = options->first_ticket;
+    queue->got = queue->submitted = queue->room_until = options->first_ticket;
     queue->reaped = queue->next_entry = queue->arrived = options->first_ticket;
     queue->wait_mode = options->wait_mode;
     queue->guarded = runtime->port == &vyre_port_hosted;

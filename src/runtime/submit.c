@@ -13,36 +13,60 @@
 #include "device/builtin_table.h"
 #include "device/system.h"
 #include "runtime/internal.h"
-#include "wire/seal_many.h"
+#include "wire/sealing.h"
 
-/* The slot that was in this place has been taken but perhaps not copied: workers copy in any order.
- * They do so within microseconds. */
-static void await_copied(vyre_queue *queue)
+/* How many places the device has copied out of: the slot that was in a place has been taken, but
+ * perhaps not copied, for workers copy in any order. They do so within microseconds. */
+static uint32_t await_copied(const vyre_queue *queue)
 {
     const struct dev_page *device = queue->runtime->page;
     for (uint32_t tries = 1;; tries++) {
-        queue->copied_seen = dev_load_acquire(&queue->page->copied, DEV_SYSTEM);
-        if ((uint32_t)queue->got - queue->copied_seen < queue->slots) return;
-        if (__atomic_load_n(&device->state, __ATOMIC_RELAXED) != DEV_RUNNING) return;
+        uint32_t kept = (uint32_t)queue->got - dev_load_acquire(&queue->page->copied, DEV_SYSTEM);
+        if (kept < queue->slots) return queue->slots - kept;
+        if (__atomic_load_n(&device->state, __ATOMIC_RELAXED) != DEV_RUNNING) return queue->slots;
         dev_pause();
         if (tries % 1024 == 0) dev_yield();
     }
 }
 
+/* Looks how far slots may be handed out. 0: the queue is full. */
+static int find_room(vyre_queue *queue)
+{
+    uint64_t reaped = __atomic_load_n(&queue->reaped, __ATOMIC_ACQUIRE); /* A3 pairs with R3 */
+    if (queue->got - reaped >= queue->slots) return 0;
+    uint64_t room = reaped + queue->slots - queue->got;
+    if (queue->classify) {
+        uint32_t copied = await_copied(queue);
+        if (copied < room) room = copied;
+    }
+    queue->room_until = queue->got + room;
+    return 1;
+}
+
+vyre_slot *vyre_queue_slots(vyre_queue *queue, uint32_t wanted, uint32_t *count)
+{
+    if (count) *count = 0;
+    if (!queue || !count || wanted == 0) return NULL;
+    if (queue->got == queue->room_until && !find_room(queue)) return NULL;
+    uint32_t place = (uint32_t)queue->got & queue->mask;
+    uint32_t lap = (uint32_t)(queue->got >> queue->log2_slots) + 1;
+    uint64_t room = queue->room_until - queue->got;
+    if (wanted > queue->slots - place) wanted = queue->slots - place;
+    if (wanted > room) wanted = (uint32_t)room;
+    vyre_slot *first = &queue->submission[place];
+    for (uint32_t i = 0; i < wanted; i++)
+        vyre_sealing_blank(&first[i], lap, queue->sealed != 0);
+    queue->got += wanted;
+    *count = wanted;
+    return first;
+}
+
 vyre_slot *vyre_queue_slot(vyre_queue *queue)
 {
-    if (!queue) return NULL;
-    if (queue->got - queue->reaped_seen >= queue->slots) {
-        queue->reaped_seen =
-            __atomic_load_n(&queue->reaped, __ATOMIC_ACQUIRE); /* A3 pairs with R3 */
-        if (queue->got - queue->reaped_seen >= queue->slots) return NULL;
-    }
-    if (queue->classify && (uint32_t)queue->got - queue->copied_seen >= queue->slots)
-        await_copied(queue);
+    if (!queue || (queue->got == queue->room_until && !find_room(queue))) return NULL;
     vyre_slot *slot = &queue->submission[(uint32_t)queue->got & queue->mask];
+    vyre_sealing_blank(slot, (uint32_t)(queue->got >> queue->log2_slots) + 1, queue->sealed != 0);
     queue->got++;
-    /* A slot that nobody prepares shall fault, not run again what was there before. */
-    __atomic_store_n(&slot->word[VYRE_SLOT_STATUS], VYRE_SLOT_EMPTY, __ATOMIC_RELAXED);
     return slot;
 }
 
@@ -64,13 +88,13 @@ static void shadow(vyre_queue *queue)
     queue->new_marks = 0;
 }
 
-/* Seals the slots to be published, if the queue has seals, and says whether any of them is not one
- * of the hot operations. */
+/* Seals the slots to be published, if the queue has seals, and says whether any of them may be
+ * something else than a hot operation. */
 static int seal(vyre_queue *queue)
 {
     struct vyre_sealing sealing = {queue->submission, queue->log2_slots, queue->submitted,
                                    queue->got};
-    if (queue->sealed) return vyre_seal_many(&sealing);
+    if (queue->sealed) return vyre_sealing_finish(&sealing);
     return queue->classify;
 }
 

@@ -56,11 +56,17 @@
 #define VYRE_SEAL_KEY_15  0x84BB3F97971D80ABull
 #define VYRE_SEAL_KEY_SUM 0x7D29825C75521255ull
 
+/* The seal that a sum of products comes to. */
+VYRE_WIRE_FN uint32_t vyre_seal_of(uint64_t sum)
+{
+    uint32_t seal = (uint32_t)(sum >> 32);
+    return seal != 0u ? seal : 1u;
+}
+
 /* slot16: the sixteen words of a slot; word 2 is not read. lap: how often the ring has wrapped. */
 VYRE_WIRE_FN uint32_t vyre_seal(const uint32_t *slot16, uint32_t lap)
 {
     uint64_t sum = VYRE_SEAL_KEY_SUM;
-    uint32_t seal;
 
     sum += VYRE_SEAL_KEY_0 * (uint64_t)slot16[0];
     sum += VYRE_SEAL_KEY_1 * (uint64_t)slot16[1];
@@ -78,9 +84,7 @@ VYRE_WIRE_FN uint32_t vyre_seal(const uint32_t *slot16, uint32_t lap)
     sum += VYRE_SEAL_KEY_13 * (uint64_t)slot16[13];
     sum += VYRE_SEAL_KEY_14 * (uint64_t)slot16[14];
     sum += VYRE_SEAL_KEY_15 * (uint64_t)slot16[15];
-
-    seal = (uint32_t)(sum >> 32);
-    return seal != 0u ? seal : 1u;
+    return vyre_seal_of(sum);
 }
 
 #endif

@@ -114,6 +114,7 @@ static uint32_t any_word(struct attacker *a, uint32_t place)
     uint32_t kind = (uint32_t)random % 16, value = (uint32_t)(random >> 32);
     if (kind == 0) return value;
     if (place == VYRE_SLOT_STATUS) return kind < 14 ? 1u : value % 9;
+    if (place == VYRE_SLOT_TENANT && kind < 15) return 0; /* else hardly one would pass its seal */
     if (place == VYRE_SLOT_OPCODE) return opcodes[value % 20];
     if (place == VYRE_SLOT_PRIORITY) return value % (kind < 14 ? 5 : 8);
     if (kind < (place <= VYRE_SLOT_ARG0 + 2 ? 9u : 6u)) return a->handles[value % HANDLES];

@@ -98,6 +98,7 @@ static uint32_t any_word(struct attacker *a, uint32_t place)
     uint32_t kind = random_below(&a->state, 16);
     if (kind == 0) return (uint32_t)random_next(&a->state);
     if (place == VYRE_SLOT_STATUS) return kind < 14 ? 1u : random_below(&a->state, 9);
+    if (place == VYRE_SLOT_TENANT && kind < 15) return 0; /* else hardly one would pass its seal */
     if (place == VYRE_SLOT_OPCODE) return opcodes[random_below(&a->state, 18)];
     if (place == VYRE_SLOT_PRIORITY) return random_below(&a->state, kind < 14 ? 5 : 8);
     if (kind < (place <= VYRE_SLOT_ARG0 + 1 ? 9u : 6u))

@@ -171,6 +171,42 @@ static void capacities(vyre *rt)
     }
 }
 
+/* Slots in one piece: as many as there is room for up to the end of the ring. */
+static void several_slots(vyre *rt)
+{
+    vyre_queue *queue = open_queue(rt, 8, 0);
+    vyre_completion end[8];
+    vyre_error err;
+    uint32_t count = 77;
+    size_t got = 0;
+    ok(!vyre_queue_slots(NULL, 1, &count) && count == 0, "no queue: no slots");
+    ok(!vyre_queue_slots(queue, 1, NULL), "no count: no slots");
+    ok(!vyre_queue_slots(queue, 0, &count) && count == 0, "none wanted: none given");
+    vyre_slot *first = vyre_queue_slots(queue, 3, &count);
+    is_u64(count, 3, "as many as wanted");
+    vyre_slot *next = vyre_queue_slots(queue, 100, &count);
+    ok(next == first + 3 && count == 5, "the rest of the ring, one after the other");
+    ok(!vyre_queue_slots(queue, 1, &count) && count == 0 && !vyre_queue_slot(queue), "then full");
+    for (uint32_t i = 0; i < 8; i++)
+        must(vyre_prep_atomic_add(&first[i], WORD(40), 1, &err), &err);
+    submit(queue);
+    must(vyre_queue_reap_wait(queue, end, 6, 6, PATIENCE_NS, &got, &err), &err);
+    ok(vyre_queue_slot(queue) == first, "the ring from its beginning");
+    ok(vyre_queue_slots(queue, 100, &count) == first + 1 && count == 5,
+       "not more than were received");
+    for (uint32_t i = 0; i < 6; i++)
+        must(vyre_prep_atomic_add(&first[i], WORD(40), 1, &err), &err);
+    submit(queue);
+    must(vyre_queue_reap_wait(queue, end, 8, 8, PATIENCE_NS, &got, &err), &err);
+    ok(vyre_queue_slots(queue, 8, &count) == first + 6 && count == 2, "up to the end of the ring");
+    must(vyre_prep_nop(&first[6], &err), &err);
+    must(vyre_prep_nop(&first[7], &err), &err);
+    submit(queue);
+    must(vyre_queue_reap_wait(queue, end, 2, 8, PATIENCE_NS, &got, &err), &err);
+    is_u64(observable(rt, 0, 40), 14, "every one ran once");
+    vyre_queue_close(queue);
+}
+
 int main(void)
 {
     struct gate gate = {0};
@@ -183,6 +219,7 @@ int main(void)
     unknown_tickets(rt);
     wait_modes(rt);
     capacities(rt);
+    several_slots(rt);
     vyre_close(rt);
     return done();
 }

@@ -131,8 +131,48 @@ static void read_again(void)
     vyre_close(rt);
 }
 
+/* A seal is of the words that are submitted, however they came about. */
+static void filled_anew(void)
+{
+    vyre_options options = cpu_options(1);
+    options.seal_polls = 1;
+    vyre *rt = open_with(&options);
+    vyre_queue *sealed = open_sealed(rt, 8, 0);
+    vyre_error err;
+    for (uint32_t lap = 0; lap < 3; lap++) {
+        vyre_slot *slot = next_slot(sealed), own;
+        must(vyre_prep_store_u32(slot, WORD(1), 5, &err), &err);
+        must(vyre_prep_store_u32(slot, WORD(2), 6, &err), &err);
+        is_u64(wait_for(sealed, submit(sealed)).outcome, VYRE_DONE, "a slot filled twice");
+        slot = next_slot(sealed);
+        refused(vyre_prep_store_u32(slot, 1, 5, &err), VYRE_E_RANGE, &err, "a wrong word");
+        must(vyre_prep_atomic_add(slot, WORD(3), 1, &err), &err);
+        must(vyre_slot_priority(slot, VYRE_PRIORITY_HIGH, &err), &err);
+        is_u64(wait_for(sealed, submit(sealed)).outcome, VYRE_DONE, "one with a priority");
+        memset(&own, 0xA5, sizeof own);
+        must(vyre_prep_atomic_add(&own, WORD(3), 1, &err), &err);
+        memcpy(next_slot(sealed), &own, sizeof own);
+        is_u64(wait_for(sealed, submit(sealed)).outcome, VYRE_DONE, "one prepared elsewhere");
+        slot = next_slot(sealed);
+        must(vyre_prep_atomic_add(slot, WORD(3), 100, &err), &err);
+        slot->word[VYRE_SLOT_ARG0] = 1;
+        slot->word[VYRE_SLOT_TENANT] = 0;
+        is_u64(wait_for(sealed, submit(sealed)).outcome, VYRE_DONE, "one changed by hand");
+        next_slot(sealed);
+        is_u64(wait_for(sealed, submit(sealed)).fault, VYRE_FAULT_NOT_PUBLISHED, "one not filled");
+        slot = next_slot(sealed);
+        must(vyre_prep_atomic_add(slot, WORD(3), 1, &err), &err);
+        slot->word[VYRE_SLOT_ARG0] = 100;
+        is_u64(wait_for(sealed, submit(sealed)).fault, VYRE_FAULT_SEAL, "one that hides a change");
+    }
+    ok(observable(rt, 0, 1) == 0 && observable(rt, 0, 2) == 6 && observable(rt, 0, 3) == 9,
+       "what was submitted ran, and nothing else");
+    vyre_close(rt);
+}
+
 int main(void)
 {
+    filled_anew();
     each_word();
     old_laps();
     read_again();

@@ -7,7 +7,7 @@
 
 #include "wire/opcode.h"
 #include "wire/seal.h"
-#include "wire/seal_many.h"
+#include "wire/sealing.h"
 
 static void opcodes(void)
 {
@@ -135,25 +135,58 @@ static void torn_reads(uint64_t *state)
     is_u64(passed, 0, "no torn or stale read of %u passes", reads);
 }
 
-/* Many at once: the same seals as one by one, however many of their words are 0. */
-static void many_at_once(uint64_t *state)
+/* Fills a slot as vyre_prep does. */
+static void fill(vyre_slot *slot, uint64_t *state, uint32_t *args)
+{
+    uint32_t count = (uint32_t)splitmix(state) % (VYRE_SLOT_ARGS + 1);
+    uint32_t opcode = (uint32_t)splitmix(state) % 6;
+    for (uint32_t i = 0; i < VYRE_SLOT_ARGS; i++)
+        args[i] = i < count ? (uint32_t)splitmix(state) : 0;
+    slot->word[VYRE_SLOT_TENANT] = vyre_sealing_fill(slot, opcode, args, count);
+    slot->word[VYRE_SLOT_STATUS] = VYRE_SLOT_PUBLISHED;
+    slot->word[VYRE_SLOT_OPCODE] = opcode;
+    slot->word[VYRE_SLOT_PRIORITY] = VYRE_PRIORITY_NORMAL;
+    memcpy(&slot->word[VYRE_SLOT_ARG0], args, VYRE_SLOT_ARGS * sizeof *args);
+}
+
+/* In steps: the same seals as at once, whoever filled the slot and however often, and none before
+ * the last step. */
+static void in_steps(uint64_t *state)
 {
     static vyre_slot slots[64];
-    uint32_t different = 0;
+    uint32_t different = 0, early = 0, missed = 0, steps[4] = {0};
     for (uint32_t round = 0; round < 4000; round++) {
-        uint32_t kept = (uint32_t)splitmix(state) % (VYRE_SLOT_WORDS + 1);
-        for (uint32_t i = 0; i < 64 * VYRE_SLOT_WORDS; i++)
-            slots[i / VYRE_SLOT_WORDS].word[i % VYRE_SLOT_WORDS] =
-                i % VYRE_SLOT_WORDS < kept ? (uint32_t)splitmix(state) : 0;
         uint64_t first = splitmix(state);
+        uint32_t args[VYRE_SLOT_ARGS], hot = 1, only = (uint32_t)splitmix(state) % 8;
         struct vyre_sealing sealing = {slots, 6, first, first + splitmix(state) % 65};
-        vyre_seal_many(&sealing);
+        for (uint64_t t = sealing.first; t != sealing.end; t++) {
+            vyre_slot *slot = &slots[t % 64];
+            uint32_t lap = (uint32_t)(t >> 6) + 1;
+            uint32_t how = only < 4 ? only : (uint32_t)splitmix(state) % 4;
+            steps[how]++;
+            vyre_sealing_blank(slot, lap, 1);
+            for (uint32_t i = VYRE_SLOT_ARG0; i < VYRE_SLOT_WORDS; i++)
+                slot->word[i] = (uint32_t)splitmix(state); /* of the lap before */
+            if (how >= 1) fill(slot, state, args);
+            if (how == 2) fill(slot, state, args);
+            if (how == 3) {
+                slot->word[1 + 2 * (splitmix(state) % 2)] = (uint32_t)splitmix(state);
+                slot->word[VYRE_SLOT_TENANT] = 0;
+            }
+            hot &= slot->word[VYRE_SLOT_OPCODE] <= VYRE_OP_COMPARE_SWAP &&
+                   slot->word[VYRE_SLOT_PRIORITY] <= VYRE_PRIORITY_NORMAL;
+            early += slot->word[VYRE_SLOT_TENANT] == vyre_seal(slot->word, lap);
+        }
+        missed += !vyre_sealing_finish(&sealing) && !hot;
         for (uint64_t t = sealing.first; t != sealing.end; t++) {
             const uint32_t *word = slots[t % 64].word;
             different += word[VYRE_SLOT_TENANT] != vyre_seal(word, (uint32_t)(t >> 6) + 1);
         }
     }
-    is_u64(different, 0, "seals made many at once are those made one by one");
+    ok(steps[0] && steps[1] && steps[2] && steps[3], "blank, filled, filled twice and by hand");
+    is_u64(different, 0, "seals made in steps are those made at once");
+    is_u64(early, 0, "and no slot has its own before the last step");
+    is_u64(missed, 0, "what is not a hot operation is told");
 }
 
 int main(int argc, char **argv)
@@ -164,6 +197,6 @@ int main(int argc, char **argv)
     for (int i = 0; i < 8; i++)
         every_bit_counts(&state);
     torn_reads(&state);
-    many_at_once(&state);
+    in_steps(&state);
     return done();
 }
