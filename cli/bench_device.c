@@ -13,20 +13,9 @@
 
 #define DEVICE_NONE BENCH_NONE
 
-static const struct bench_step_row steps[] = {
-#define BENCH_STEP(line, function, when) {DEVICE_##line, function, when},
-#include "bench_device_lines.def"
-};
-
-static const struct bench_line_row lines[] = {
-#define BENCH_LINE(id, name, unit, better, step) {name, unit, better, DEVICE_##step},
-#include "bench_device_lines.def"
-};
-
-static const struct bench_bound_row bounds[] = {
-#define BENCH_BOUND(line, peer, sense, bound) {DEVICE_##line, DEVICE_##peer, sense, bound},
-#include "bench_device_lines.def"
-};
+#define BENCH_ROWS         "bench_device_lines.def"
+#define BENCH_ROW_LINE(id) DEVICE_##id
+#include "bench_rows.h"
 
 int bench_device_open(struct bench *bench, uint64_t park_ns, vyre **runtime)
 {
@@ -118,18 +107,13 @@ static void print_wait_table(const struct bench *bench)
 
 static const struct bench_table table = {
     .command = "bench dispatch",
-    .lines = lines,
-    .bounds = bounds,
-    .steps = steps,
-    .line_count = sizeof lines / sizeof lines[0],
-    .bound_count = sizeof bounds / sizeof bounds[0],
-    .step_count = sizeof steps / sizeof steps[0],
+    BENCH_TABLE_ROWS,
     .peer_width = 26,
     .name_width = 25,
     .rounds = ROUNDS,
     .pins_if_asked = 1,
     .not_measured =
-        "Queues have 16,384 slots, each with a thread that submits 64 at a time and one that "
+        "Queues have 16,384 slots, each with a thread that submits 128 at a time and one that "
         "reaps\n"
         "(flood-1-thread: one thread does both). Half load is half of this round's flood-1: its\n"
         "producer keeps to the clock, 16 slots at a time, and the time of a slot runs from before\n"

@@ -11,20 +11,9 @@
 #include "bench_device.h"
 #include "bench_dispatch.h"
 
-static const struct bench_step_row steps[] = {
-#define BENCH_STEP(line, function, when) {BENCH_##line, function, when},
-#include "bench_dispatch_lines.def"
-};
-
-static const struct bench_line_row lines[] = {
-#define BENCH_LINE(id, name, unit, better, step) {name, unit, better, BENCH_##step},
-#include "bench_dispatch_lines.def"
-};
-
-static const struct bench_bound_row bounds[] = {
-#define BENCH_BOUND(line, peer, sense, bound) {BENCH_##line, BENCH_##peer, sense, bound},
-#include "bench_dispatch_lines.def"
-};
+#define BENCH_ROWS         "bench_dispatch_lines.def"
+#define BENCH_ROW_LINE(id) BENCH_##id
+#include "bench_rows.h"
 
 /* Finds out which backend there will be, before anything takes long. */
 static int probe(struct bench *bench)
@@ -81,12 +70,7 @@ static void print_wait_table(const struct bench *bench)
 
 static const struct bench_table table = {
     .command = "bench dispatch",
-    .lines = lines,
-    .bounds = bounds,
-    .steps = steps,
-    .line_count = sizeof lines / sizeof lines[0],
-    .bound_count = sizeof bounds / sizeof bounds[0],
-    .step_count = sizeof steps / sizeof steps[0],
+    BENCH_TABLE_ROWS,
     .peer_width = 20,
     .name_width = 22,
     .rounds = BENCH_MAX_ROUNDS,

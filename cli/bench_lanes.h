@@ -12,8 +12,8 @@
 
 #define BENCH_MAX_LANES  4u
 #define BENCH_LANE_SLOTS 16384u
-#define BENCH_LANE_BATCH 64u /* slots a submit in a flood */
-#define BENCH_PACE_BATCH 16u /* and where a rate is kept */
+#define BENCH_LANE_BATCH 128u /* slots a submit in a flood */
+#define BENCH_PACE_BATCH 16u  /* and where a rate is kept */
 
 struct bench_lane_plan {
     enum bench_op op;

@@ -7,15 +7,14 @@
 /* ATOMIC_ADD in wire form: addend, word. */
 static const uint32_t add_args[2] = {1, VYRE_CONTROL_OBSERVABLE};
 
+/* What a slot of any operation but NOP holds. */
 static void fill(vyre_slot *slot, enum bench_op op)
 {
     static const vyre_packed_op inner[BENCH_PACKED_OPS] = {{VYRE_OP_ATOMIC_ADD, 2, add_args},
                                                            {VYRE_OP_ATOMIC_ADD, 2, add_args},
                                                            {VYRE_OP_ATOMIC_ADD, 2, add_args},
                                                            {VYRE_OP_ATOMIC_ADD, 2, add_args}};
-    if (op == BENCH_NOP)
-        vyre_prep_nop(slot, NULL);
-    else if (op == BENCH_ADD)
+    if (op == BENCH_ADD)
         vyre_prep_atomic_add(slot, add_args[1], add_args[0], NULL);
     else if (op == BENCH_PACK)
         vyre_prep_packed(slot, inner, BENCH_PACKED_OPS, NULL);
@@ -28,8 +27,12 @@ uint32_t bench_slots_put(vyre_queue *queue, enum bench_op op, uint32_t wanted)
     uint32_t put = 0, count;
     vyre_slot *slot;
     for (; put < wanted && (slot = vyre_queue_slots(queue, wanted - put, &count)); put += count)
-        for (uint32_t i = 0; i < count; i++)
-            fill(&slot[i], op);
+        for (vyre_slot *end = slot + count; slot != end; slot++) {
+            if (op == BENCH_NOP)
+                vyre_prep_nop(slot, NULL);
+            else
+                fill(slot, op);
+        }
     return put;
 }
 

@@ -10,20 +10,9 @@
 
 #include "bench_vm.h"
 
-static const struct bench_step_row steps[] = {
-#define BENCH_STEP(line, function, when) {VM_LINE_##line, function, when},
-#include "bench_vm_lines.def"
-};
-
-static const struct bench_line_row lines[] = {
-#define BENCH_LINE(id, name, unit, better, step) {name, unit, better, VM_LINE_##step},
-#include "bench_vm_lines.def"
-};
-
-static const struct bench_bound_row bounds[] = {
-#define BENCH_BOUND(line, peer, sense, bound) {VM_LINE_##line, VM_LINE_##peer, sense, bound},
-#include "bench_vm_lines.def"
-};
+#define BENCH_ROWS         "bench_vm_lines.def"
+#define BENCH_ROW_LINE(id) VM_LINE_##id
+#include "bench_rows.h"
 
 /* One runtime serves all lines of one worker: between them it sleeps. PoCL's process is made before
  * there are threads. */
@@ -63,12 +52,7 @@ static void json_run(const struct bench *bench)
 
 static const struct bench_table table = {
     .command = "bench vm",
-    .lines = lines,
-    .bounds = bounds,
-    .steps = steps,
-    .line_count = sizeof lines / sizeof lines[0],
-    .bound_count = sizeof bounds / sizeof bounds[0],
-    .step_count = sizeof steps / sizeof steps[0],
+    BENCH_TABLE_ROWS,
     .peer_width = 22,
     .name_width = 22,
     .rounds = BENCH_MAX_ROUNDS,

@@ -4,19 +4,10 @@
  * the number of descriptors. What is accepted has the form that the table says, judged here a
  * second time; what is refused has a reason.
  */
-#include "runtime/protocol.h"
-
+#include "host_rows.h"
 #include "wire_checks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static const struct {
-    uint32_t type, bytes, fds;
-} rows[] = {
-#define ROW(name, number, type, fds, text) {number, sizeof(type), fds},
-    HOST_TYPES(ROW)
-#undef ROW
-};
 
 /* Whether the packet is one that may be accepted. */
 static int right(const struct host_message *message, size_t size)
@@ -26,15 +17,15 @@ static int right(const struct host_message *message, size_t size)
     memcpy(&header, message->packet, sizeof header);
     if (header.magic != HOST_MAGIC || header.version != HOST_PROTOCOL) return 0;
     if (header.bytes != size - sizeof header) return 0;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (rows[i].type != header.type) continue;
+    for (size_t i = 0; i < HOST_ROWS; i++) {
+        if (host_rows[i].type != header.type) continue;
         uint32_t extra = 0;
-        if (header.bytes < rows[i].bytes) return 0;
+        if (header.bytes < host_rows[i].bytes) return 0;
         if (header.type == HOST_REPLY)
             memcpy(&extra, (const char *)message->packet + sizeof header + 4, sizeof extra);
-        if (header.bytes - rows[i].bytes != extra) return 0;
+        if (header.bytes - host_rows[i].bytes != extra) return 0;
         if (header.type == HOST_BLOCK) return message->fd_count <= 1;
-        return message->fd_count == rows[i].fds;
+        return message->fd_count == host_rows[i].fds;
     }
     return 0;
 }

@@ -13,6 +13,7 @@
 
 #include "device/system.h"
 #include "device/vitals.h"
+#include "host_rows.h"
 #include "runtime/host_server.h"
 #include "wire_checks.h"
 
@@ -20,14 +21,6 @@
 #define ROUNDS_MOST 64u        /* requests */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static const struct {
-    uint32_t type, bytes, fds;
-} rows[] = {
-#define ROW(name, number, type, fds, text) {number, sizeof(type), fds},
-    HOST_TYPES(ROW)
-#undef ROW
-};
 
 static void *get(void *ctx, size_t size, size_t align)
 {
@@ -109,7 +102,8 @@ static int next_message(struct host_server *server, const uint8_t **data, size_t
 {
     struct host_message *message = &server->message;
     if (*size < 3) return 0;
-    uint32_t row = (*data)[0] % (sizeof rows / sizeof rows[0]), flags = (*data)[1];
+    const struct host_row *row = &host_rows[(*data)[0] % HOST_ROWS];
+    uint32_t flags = (*data)[1];
     size_t bytes = (*data)[2];
     *data += 3;
     *size -= 3;
@@ -118,14 +112,14 @@ static int next_message(struct host_server *server, const uint8_t **data, size_t
     *data += bytes;
     *size -= bytes;
     memset(message->packet, 0, sizeof message->packet);
-    memcpy(message->packet, from, bytes < rows[row].bytes ? bytes : rows[row].bytes);
+    memcpy(message->packet, from, bytes < row->bytes ? bytes : row->bytes);
     message->payload = message->packet;
-    message->header = (struct host_header){HOST_MAGIC, HOST_PROTOCOL, (uint16_t)rows[row].type, 1,
-                                           rows[row].bytes};
+    message->header =
+        (struct host_header){HOST_MAGIC, HOST_PROTOCOL, (uint16_t)row->type, 1, row->bytes};
     uint32_t *word = (uint32_t *)(void *)message->packet;
-    if (flags & 1) tame(server, rows[row].type, word);
-    message->fd_count = rows[row].fds;
-    if (rows[row].type == HOST_BLOCK) {
+    if (flags & 1) tame(server, row->type, word);
+    message->fd_count = row->fds;
+    if (row->type == HOST_BLOCK) {
         const struct host_block *block = message->payload;
         message->fd_count =
             flags & 1 ? block->contents || block->kind == VYRE_BLOCK_SHARED : flags >> 1 & 1;
@@ -133,8 +127,8 @@ static int next_message(struct host_server *server, const uint8_t **data, size_t
     for (uint32_t i = 0; i < message->fd_count; i++) {
         message->fd[i] = memory(flags & 4 ? 64 : 300000);
         /* The rest of the request is what the descriptor holds. */
-        if (bytes > rows[row].bytes)
-            REQUIRE(pwrite(message->fd[i], from + rows[row].bytes, bytes - rows[row].bytes, 0) > 0);
+        if (bytes > row->bytes)
+            REQUIRE(pwrite(message->fd[i], from + row->bytes, bytes - row->bytes, 0) > 0);
     }
     return 1;
 }
