@@ -14,7 +14,7 @@ static uint32_t lap_of(const struct vyre_sealing *sealing, uint64_t ticket)
 }
 
 /* Seals the slots that nobody has: those filled by hand or twice, and those not filled at all. */
-static void seal_rest(const struct vyre_sealing *sealing)
+VYRE_SEEN_UNFINISHED static void seal_rest(const struct vyre_sealing *sealing)
 {
     uint32_t mask = (1u << sealing->log2_slots) - 1;
     for (uint64_t ticket = sealing->first; ticket != sealing->end; ticket++) {
@@ -27,22 +27,39 @@ static void seal_rest(const struct vyre_sealing *sealing)
     }
 }
 
-int vyre_sealing_finish(const struct vyre_sealing *sealing)
+/* What the heads of slots have, all together. */
+struct heads {
+    vyre_four_words any;
+    four_answers blank; /* whether one of them is 0 */
+};
+
+/* Turns the seals of slots that lie one after the other. */
+VYRE_SEEN_UNFINISHED static void turn(vyre_slot *slot, const vyre_slot *end, struct heads *heads)
 {
-    uint32_t mask = (1u << sealing->log2_slots) - 1;
     const vyre_four_words none = {0, 0, 0, 0};
-    vyre_four_words any = none;
-    four_answers blank = {0, 0, 0, 0};
-    for (uint64_t ticket = sealing->first; ticket != sealing->end; ticket++) {
-        uint32_t *word = sealing->ring[(uint32_t)ticket & mask].word;
-        vyre_four_words head = *(const vyre_four_words *)(const void *)word;
+    vyre_four_words any = heads->any;
+    four_answers blank = heads->blank;
+    for (; slot != end; slot++) {
+        vyre_four_words head = *(const vyre_four_words *)(const void *)slot->word;
         any |= head;
         blank |= head == none;
-        word[VYRE_SLOT_TENANT] = ~word[VYRE_SLOT_TENANT];
+        slot->word[VYRE_SLOT_TENANT] = ~slot->word[VYRE_SLOT_TENANT];
     }
+    heads->any = any;
+    heads->blank = blank;
+}
+
+int vyre_sealing_finish(const struct vyre_sealing *sealing)
+{
+    uint32_t slots = 1u << sealing->log2_slots, first = (uint32_t)sealing->first & (slots - 1);
+    uint32_t count = (uint32_t)(sealing->end - sealing->first);
+    uint32_t straight = count < slots - first ? count : slots - first;
+    struct heads heads = {{0, 0, 0, 0}, {0, 0, 0, 0}};
+    turn(sealing->ring + first, sealing->ring + first + straight, &heads);
+    turn(sealing->ring, sealing->ring + (count - straight), &heads);
     /* Bits that are in none of the words are in no single one. */
-    if (any[VYRE_SLOT_PRIORITY] > VYRE_PRIORITY_IDLE || blank[VYRE_SLOT_TENANT] != 0)
+    if (heads.any[VYRE_SLOT_PRIORITY] > VYRE_PRIORITY_IDLE || heads.blank[VYRE_SLOT_TENANT] != 0)
         seal_rest(sealing);
-    return any[VYRE_SLOT_OPCODE] > VYRE_OP_COMPARE_SWAP ||
-           any[VYRE_SLOT_PRIORITY] > VYRE_PRIORITY_NORMAL;
+    return heads.any[VYRE_SLOT_OPCODE] > VYRE_OP_COMPARE_SWAP ||
+           heads.any[VYRE_SLOT_PRIORITY] > VYRE_PRIORITY_NORMAL;
 }
