@@ -29,7 +29,7 @@ static void emit_device(const vyre_device *device)
              device->watchdog ? "; kernels are ended after seconds" : "");
     if (!device->supported) {
         snprintf(fact.reason, sizeof fact.reason, "%s", device->reason);
-        snprintf(fact.fix, sizeof fact.fix, "choose another GPU with --device, or --backend cpu");
+        snprintf(fact.fix, sizeof fact.fix, "%s", device->fix);
     }
     fact.text[0].key = "model";
     fact.text[0].text = device->name;

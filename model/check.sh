@@ -76,4 +76,11 @@ check sleep-stop-help sleep.pml "-DNQ=2 -DSTOP -DHELP -DT1=1" "slept help_stoppe
 check sleep-host sleep.pml "-DLONG -DWAIT -DT1=1 -DT2=1" "host_slept slept long_ended shared_out"
 check sleep-host-twice sleep.pml "-DNQ=2 -DWAIT -DT1=2" "host_slept slept shared_out"
 check sleep-host-stop sleep.pml "-DNQ=2 -DWAIT -DSTOP -DSTOP_ANY -DT1=2" "host_slept slept"
+
+# A resident kernel that parks and is woken.
+check park park.pml "-DT=3" "armed early took_back begun_meanwhile raised_already"
+check park-stop park.pml "-DT=2 -DSTOP" "armed early took_back stopped"
+check park-link park.pml "-DT=1 -DLINK=2" \
+    "armed early took_back held_at_once held_later busy nobody_came"
+check park-looks park.pml "-DT=1 -DLOOKS -DLINK=1" "early took_back held_at_once held_later busy"
 finish

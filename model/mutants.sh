@@ -70,4 +70,12 @@ mutant M_STOP_WAKES_ONE sleep.pml "-DNQ=2 -DSTOP -DHELP -DT1=1" "$missed"
 mutant M_WAIT_NO_FENCE sleep.pml "-DNQ=2 -DWAIT -DT1=1" "$missed"
 mutant M_NOTIFY_NO_FENCE sleep.pml "-DNQ=2 -DWAIT -DT1=1" "$missed"
 mutant M_GONE_SILENT sleep.pml "-DNQ=2 -DWAIT -DSTOP -DSTOP_ANY -DT1=1" "$missed"
+
+mutant M_PARK_NO_FENCE park.pml "-DT=2" "$missed"  # looks at the bells, then says that it sleeps
+mutant M_PARK_BLIND park.pml "-DT=2" "$missed"     # says so and does not look again
+mutant M_RELEASE_STORES park.pml "-DT=3" "$missed" # the word may go back
+mutant M_RELEASE_SAME park.pml "-DT=2" "$missed"   # releases the launch that has left
+mutant M_ARM_FOR_CHANGE park.pml "-DT=2" "$missed" # waits for a change of the word, not for a value
+mutant M_LINK_NOT_HELD park.pml "-DT=1 -DLINK=1" assertion
+mutant M_LINK_NO_WAKE park.pml "-DT=1 -DLINK=1" "$missed" # told to park, it did not look again
 finish

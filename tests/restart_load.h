@@ -156,6 +156,23 @@ TAP_UNUSED static uint32_t host_pid(vyre *rt)
     return about.host_pid;
 }
 
+/* Stops a process in its tracks; all its threads stand when this returns. */
+TAP_UNUSED static void freeze(pid_t pid)
+{
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    if (kill(pid, SIGSTOP) != 0) bail("no process %d", (int)pid);
+    for (uint64_t waited = 0; waited < PATIENCE_NS; waited += 50000) {
+        FILE *file = fopen(path, "r");
+        size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
+        if (file) fclose(file);
+        text[length] = '\0';
+        if (strstr(text, ") T ")) return;
+        breathe();
+    }
+    bail("process %d does not stand", (int)pid);
+}
+
 /* Waits until a host works that is not the one with this process number. */
 TAP_UNUSED static bool host_returned(struct load_times *times, uint32_t returns)
 {

@@ -34,8 +34,8 @@ enum vyre_wait_mode {
 };
 
 enum vyre_queue_flag {
-    VYRE_QUEUE_SEALED = 1,  /**< slots certify themselves by a seal (always so on CUDA) */
-    VYRE_QUEUE_UNSEALED = 2 /**< never a seal; CPU only, where it is the default */
+    VYRE_QUEUE_SEALED = 1,  /**< slots certify themselves by a seal; the default on CUDA */
+    VYRE_QUEUE_UNSEALED = 2 /**< they do not; the default on the CPU */
 };
 
 /** How to open a queue. Start from VYRE_QUEUE_OPTIONS_INIT. */

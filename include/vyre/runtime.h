@@ -227,11 +227,12 @@ typedef struct vyre_device {
     char name[64];
     char uuid[48];    /**< "GPU-...", also for vyre_options.device */
     char reason[160]; /**< why it is not supported; empty if it is */
+    char fix[160];    /**< what would make it so; empty if it is */
 } vyre_device;
 
 #define VYRE_DEVICE_INIT                                                                           \
     {                                                                                              \
-        (uint32_t)sizeof(vyre_device), 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, {0}, {0},           \
+        (uint32_t)sizeof(vyre_device), 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, {0}, {0}, {0},      \
         {                                                                                          \
             0                                                                                      \
         }                                                                                          \

@@ -92,6 +92,9 @@ struct vyre_backend_table {
                         uint64_t *number, vyre_error *err);
     /* Some of those who sleep shall look at the doorbells. Any thread. */
     void (*wake)(struct vyre_backend_run *run);
+    /* 1: a device that sleeps is woken from every process by a word of its page (device/release.h);
+     * 0: by a call of wake where it lives. */
+    uint32_t wakes_by_word;
 };
 
 extern const struct vyre_backend_table vyre_backend_cpu;

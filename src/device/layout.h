@@ -4,9 +4,9 @@
  *
  * Three kinds of memory. A queue's mapping is shared with its application: submission ring,
  * completion ring, parameter blocks and one page of single words (struct dev_queue_page), each word
- * with one writer for its whole life. The device page (struct dev_page) is written by the device
- * and read by every producer. All else is device memory: the host lays it out before the first
- * worker starts and changes it afterwards only through queue 0.
+ * with one writer for its whole life. The device page (struct dev_page) is read by every
+ * producer; one line of it is the device's, one is for waking it. All else is device memory: the
+ * host lays it out before the first worker starts and changes it afterwards only through queue 0.
  *
  * Locks: `poller` is the poller's role; its holder owns everything marked (poller). `sched` guards
  * what is marked (sched). The order is poller before sched. Whatever is marked (atomic) stands
@@ -245,14 +245,22 @@ struct dev_level {
 
 enum dev_state { DEV_RUNNING = 0, DEV_STOPPED = 1, DEV_GONE = 2 };
 
-/* Written by the device, read by every producer after its doorbell. */
+/* Read by every producer after its doorbell. One line a side. */
 struct dev_page {
+    /* device */
     uint32_t poller;   /* (atomic) the poller's role: 1 while a worker looks at the doorbells */
-    uint32_t sleepers; /* (atomic) workers asleep, or about to be */
+    uint32_t sleepers; /* (atomic) workers asleep, or about to be; resident kernel: number of the
+                          launch that has parked, or is about to, else 0 */
     uint32_t state;    /* enum dev_state */
     uint32_t left;     /* resident kernel: number of the last launch that has left */
     uint32_t again; /* resident kernel: number of the last launch that left to be launched again */
-    uint32_t pad[11];
+    uint32_t told;  /* resident kernel: number of the last launch that queue 0 told to park */
+    uint32_t pad[10];
+    /* processors, of whichever process; see release.h */
+    uint32_t release; /* (atomic) resident kernel: launches up to this number may begin */
+    uint32_t release_pad;
+    uint64_t woken_ns; /* (atomic) when it was last raised, on the monotonic clock */
+    uint32_t waker_pad[12];
 };
 
 /*
@@ -365,6 +373,7 @@ static_assert(sizeof(struct dev_queue_page) == 192, "one line a writer");
 static_assert(offsetof(struct dev_queue_page, waiter) == 64, "one line a writer");
 static_assert(offsetof(struct dev_queue_page, event) == 128, "one line a writer");
 static_assert(sizeof(struct dev_handle) == 64, "one line");
-static_assert(sizeof(struct dev_page) == 64, "one line");
+static_assert(sizeof(struct dev_page) == 128, "one line a side");
+static_assert(offsetof(struct dev_page, release) == 64, "one line a side");
 
 #endif

@@ -21,16 +21,38 @@ enum dev_system_opcode {
     DEV_SYS_INSTALL =
         0x100, /* handle kind owner rights address(2) bytes(2) opcode read write steps; of a native
                   operation its ctx in place of bytes; result 0: a fault */
-    DEV_SYS_DROP = 0x101,        /* handle */
-    DEV_SYS_CANCEL = 0x102,      /* queue ticket(2); result 0: 1 found, 0 not */
-    DEV_SYS_QUEUE_OPEN = 0x103,  /* queue shape mapping(2) bell(2) cancel-bits(2) first-ticket(2)
-                                    first-completion(2); see dev_queue_shape */
-    DEV_SYS_QUEUE_CLOSE = 0x104, /* queue */
+    DEV_SYS_DROP = 0x101,   /* handle */
+    DEV_SYS_CANCEL = 0x102, /* queue ticket(2) coming; result 0: 1 found, 0 not. `coming` 1: the
+                               next REPLAY brings it */
+    DEV_SYS_QUEUE_OPEN =
+        0x103,                   /* queue shape mapping(2) bell(2) cancel-bits(2) first-ticket(2)
+                                    first-completion(2); see dev_queue_shape and struct dev_held_bell */
+    DEV_SYS_QUEUE_CLOSE = 0x104, /* queue; with DEV_QUEUE_STAYS it is only waited for */
     DEV_SYS_FRAMES = 0x105,      /* address(2): where frames lie; once, before the first program */
     DEV_SYS_PARK = 0x106,  /* the resident kernel leaves the GPU as soon as what runs has ended,
                               and waits to be woken; nothing where workers are threads */
     DEV_SYS_REPLAY = 0x107 /* queue ticket(2) address(2) of a struct dev_replay: a slot that was
                               submitted to a device that is gone runs under its old ticket */
+};
+
+/*
+ * A queue that is opened with this flag, beside those of enum dev_queue_flag, is held: nothing is
+ * taken from its ring until a second QUEUE_OPEN of its number lets it go. So what REPLAY runs is in
+ * front of all that the ring holds, of fences too. In place of its bell's address stands that of a
+ * struct dev_held_bell, in memory that only the device and its host see.
+ */
+#define DEV_QUEUE_HELD 4u
+
+/* A QUEUE_CLOSE of number | DEV_QUEUE_STAYS ends when nothing of the queue is in flight, and leaves
+ * it open. */
+#define DEV_QUEUE_STAYS 0x80000000u
+
+/* queue->open of one that is held. */
+#define DEV_OPEN_HELD 2u
+
+struct dev_held_bell {
+    struct dev_bell still; /* the queue's bell while it is held: nothing is published */
+    uint64_t bell;         /* address of its own */
 };
 
 /* What REPLAY runs. */
@@ -100,6 +122,34 @@ DEV_FN uint32_t dev_sys_frames(struct dev_runtime *rt, const uint32_t *arg)
     return VYRE_FAULT_NONE;
 }
 
+/* How many slots of a queue are published and not taken, whether it is held or not. */
+DEV_FN uint32_t dev_queue_published(const struct dev_queue *queue)
+{
+    const struct dev_bell *bell = queue->setup.bell;
+    if (queue->open == DEV_OPEN_HELD)
+        bell =
+            (const struct dev_bell *)(uintptr_t)((const struct dev_held_bell *)(const void *)bell)
+                ->bell;
+    uint32_t published = dev_load_acquire(&bell->tail, DEV_SYSTEM) - (uint32_t)queue->head;
+    return published <= queue->setup.slots ? published : 0;
+}
+
+/* Whether some queue is held whose slots may name a handle of this owner. What is published there
+ * counts for the grace period, if it is one. */
+DEV_FN int dev_grace_held(struct dev_runtime *rt, uint32_t owner, uint32_t period)
+{
+    int held = 0;
+    for (uint32_t i = 1; i < rt->watch_count; i++) {
+        struct dev_queue *queue = &rt->queues[rt->watch[i].queue];
+        if (queue->open != DEV_OPEN_HELD) continue;
+        if (owner != VYRE_TENANT_ANY && owner != queue->setup.tenant) continue;
+        if (period != DEV_NONE)
+            queue->grace_tail[period] = queue->head + dev_queue_published(queue);
+        held = 1;
+    }
+    return held;
+}
+
 /*
  * 1: the drop is complete. *period is its grace period, or DEV_NONE while it has none: before one
  * was free, and after it ended.
@@ -109,11 +159,14 @@ DEV_FN int dev_sys_drop(struct dev_runtime *rt, uint32_t handle_number, uint32_t
     struct dev_handle *handle = &rt->handles[handle_number & 0xFFFFu];
     if (handle->state == DEV_LIVE) {
         *period = dev_grace_begin(rt, handle->owner);
-        if (*period != DEV_NONE) handle->state = DEV_DROPPING + *period;
+        if (*period == DEV_NONE) return 0;
+        dev_grace_held(rt, handle->owner, *period);
+        handle->state = DEV_DROPPING + *period;
         return 0;
     }
     if (*period != DEV_NONE) {
-        if (!dev_grace_end(rt, *period)) return 0;
+        /* Slots that are still to be run again were submitted before the drop. */
+        if (dev_grace_held(rt, handle->owner, DEV_NONE) || !dev_grace_end(rt, *period)) return 0;
         *period = DEV_NONE;
         handle->state = DEV_DYING; /* no slot takes hold of it any more */
     }
@@ -149,10 +202,25 @@ DEV_FN void dev_queue_unpack(struct dev_queue *queue, const uint32_t *arg)
     setup->first_completion = dev_pair(&arg[10]);
 }
 
+/* Gives a queue that is held its bell: from now on slots are taken from its ring. */
+DEV_FN uint32_t dev_queue_let_go(struct dev_runtime *rt, struct dev_queue *queue)
+{
+    const struct dev_held_bell *hold =
+        (const struct dev_held_bell *)(const void *)queue->setup.bell;
+    if (queue->open != DEV_OPEN_HELD) return VYRE_FAULT_BAD_HANDLE;
+    queue->setup.bell = (const struct dev_bell *)(uintptr_t)hold->bell;
+    queue->open = 1;
+    dev_lock(&rt->sched);
+    rt->watch[queue->watch].bell = queue->setup.bell;
+    dev_unlock(&rt->sched);
+    return VYRE_FAULT_NONE;
+}
+
 DEV_FN uint32_t dev_sys_queue_open(struct dev_runtime *rt, const uint32_t *arg)
 {
-    if (arg[0] >= rt->max_queues || rt->queues[arg[0]].open) return VYRE_FAULT_BAD_HANDLE;
+    if (arg[0] >= rt->max_queues) return VYRE_FAULT_BAD_HANDLE;
     struct dev_queue *queue = &rt->queues[arg[0]];
+    if (queue->open) return dev_queue_let_go(rt, queue);
     dev_queue_unpack(queue, arg);
     dev_store64_relaxed(&queue->head, queue->setup.first_ticket);
     queue->completed = queue->setup.first_completion;
@@ -166,7 +234,7 @@ DEV_FN uint32_t dev_sys_queue_open(struct dev_runtime *rt, const uint32_t *arg)
     queue->runs = 0;
     dev_grace_open(queue);
     queue->watch = rt->watch_count;
-    queue->open = 1;
+    queue->open = (arg[1] >> 8 & DEV_QUEUE_HELD) != 0 ? DEV_OPEN_HELD : 1u;
     struct dev_watch *watch = &rt->watch[queue->watch];
     dev_lock(&rt->sched);
     if (queue->setup.classified)
@@ -189,14 +257,14 @@ DEV_FN int dev_queue_ended(const struct dev_queue *queue)
            dev_load_acquire(&queue->chunked, DEV_DEVICE) == 0;    /* A14 pairs with R14 */
 }
 
-/* 1: the queue had nothing left and is closed. */
+/* 1: the queue had nothing left and is closed, or, with DEV_QUEUE_STAYS, has nothing in flight. */
 DEV_FN int dev_sys_queue_close(struct dev_runtime *rt, uint32_t index)
 {
-    struct dev_queue *queue = &rt->queues[index];
-    uint32_t tail = dev_load_acquire(&queue->setup.bell->tail, DEV_SYSTEM);
-    uint32_t left = tail - (uint32_t)queue->head;
-    if (left != 0 && left <= queue->setup.slots) return 0;
+    struct dev_queue *queue = &rt->queues[index & ~DEV_QUEUE_STAYS];
+    uint32_t stays = index & DEV_QUEUE_STAYS;
+    if (!stays && dev_queue_published(queue) != 0) return 0;
     if (queue->barrier || !dev_queue_ended(queue)) return 0;
+    if (stays) return 1;
     dev_lock(&rt->sched);
     struct dev_watch last = rt->watch[--rt->watch_count];
     rt->watch[queue->watch] = last;
@@ -215,9 +283,7 @@ DEV_FN int dev_sys_cancel(struct dev_runtime *rt, const uint32_t *arg, uint32_t 
     struct dev_queue *queue = &rt->queues[arg[0] < rt->max_queues ? arg[0] : 0];
     *unlinked = DEV_NONE;
     if (arg[0] == 0 || arg[0] >= rt->max_queues || !queue->open) return 0;
-    uint32_t tail = dev_load_acquire(&queue->setup.bell->tail, DEV_SYSTEM);
-    uint32_t published = tail - (uint32_t)queue->head;
-    if (ticket - queue->head < published && published <= queue->setup.slots) {
+    if (ticket - queue->head < dev_queue_published(queue) || arg[3] != 0) {
         uint32_t place = (uint32_t)ticket & (queue->setup.slots - 1);
         uint32_t bit = 1u << place % 32;
         if ((queue->setup.cancel_bits[place / 32] & bit) == 0) queue->cancel_pending++;

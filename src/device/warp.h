@@ -6,7 +6,8 @@
  *
  *     DEV_ROLES(i) { value[DEV_MINE(i)] = f(i); }           every role i by its lane
  *     mask = dev_warp_ballot(mine)                          bit i: role i said yes
- *     x = dev_warp_word(value, i)                           what role i has, for every lane
+ *     x = dev_warp_word(value, i)                           what role i has, for every lane; all
+ *                                                           lanes ask, each for whom it wants
  */
 #ifndef VYRE_DEVICE_WARP_H
 #define VYRE_DEVICE_WARP_H
@@ -39,6 +40,27 @@ DEV_FN uint32_t dev_warp_ballot(const uint32_t *mine)
 DEV_FN uint64_t dev_warp_word(const uint64_t *mine, uint32_t role)
 {
     return __shfl_sync(0xFFFFFFFFu, mine[0], (int)role);
+}
+
+DEV_FN uint32_t dev_warp_word32(const uint32_t *mine, uint32_t role)
+{
+    return __shfl_sync(0xFFFFFFFFu, mine[0], (int)role);
+}
+
+/* To each role what those before it have in all. */
+DEV_FN void dev_warp_sums(const uint32_t *mine, uint32_t *before)
+{
+    uint32_t sum = mine[0];
+    for (uint32_t step = 1; step < DEV_WARP; step *= 2) {
+        uint32_t below = __shfl_up_sync(0xFFFFFFFFu, sum, step);
+        if (dev_lane() >= step) sum += below;
+    }
+    before[0] = sum - mine[0];
+}
+
+DEV_FN uint32_t dev_popcount(uint32_t mask)
+{
+    return (uint32_t)__popc(mask);
 }
 
 /* What the first lane has, for every lane. */
@@ -93,6 +115,25 @@ DEV_FN uint32_t dev_warp_ballot(const uint32_t *mine)
 DEV_FN uint64_t dev_warp_word(const uint64_t *mine, uint32_t role)
 {
     return mine[role];
+}
+
+DEV_FN uint32_t dev_warp_word32(const uint32_t *mine, uint32_t role)
+{
+    return mine[role];
+}
+
+DEV_FN void dev_warp_sums(const uint32_t *mine, uint32_t *before)
+{
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < DEV_WARP; i++) {
+        before[i] = sum;
+        sum += mine[i];
+    }
+}
+
+DEV_FN uint32_t dev_popcount(uint32_t mask)
+{
+    return (uint32_t)__builtin_popcount(mask);
 }
 
 DEV_FN uint32_t dev_warp_first(uint32_t value)

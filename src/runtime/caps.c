@@ -96,6 +96,7 @@ static void fill(vyre_device *out, const struct host_device *from)
     snprintf(out->name, sizeof out->name, "%.63s", from->name);
     snprintf(out->uuid, sizeof out->uuid, "%.47s", from->uuid);
     snprintf(out->reason, sizeof out->reason, "%.159s", from->reason);
+    snprintf(out->fix, sizeof out->fix, "%.159s", from->fix);
 }
 
 /* Element i of an array whose elements have the size that the first one says. */

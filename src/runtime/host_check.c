@@ -61,7 +61,8 @@ static uint32_t check_queue_open(struct host_server *server, uint32_t *args,
     if (args[0] == 0 || args[0] > options->max_queues) return VYRE_FAULT_BAD_HANDLE;
     struct host_shadow *shadow = &server->queues[args[0]];
     if (shadow->state != HOST_SHADOW_FREE || log2_slots > MAX_LOG2_SLOTS ||
-        flags > (DEV_QUEUE_SEALED | DEV_QUEUE_CLASSIFIED) || tenant >= options->max_tenants)
+        flags > (DEV_QUEUE_SEALED | DEV_QUEUE_CLASSIFIED | DEV_QUEUE_HELD) ||
+        tenant >= options->max_tenants)
         return VYRE_FAULT_BAD_HANDLE;
     uint32_t slots = 1u << log2_slots;
     struct host_held *rings =
@@ -73,8 +74,14 @@ static uint32_t check_queue_open(struct host_server *server, uint32_t *args,
     if (!rings || !bits || !bell || bell->block.kind != VYRE_BLOCK_SHARED ||
         bell_at % sizeof(struct dev_bell) != 0)
         return VYRE_FAULT_BAD_HANDLE;
+    uint64_t bell_address = bell->block.address + (bell_at & 0xFFFFFFFFu);
+    if (flags & DEV_QUEUE_HELD) {
+        const unsigned char *host = bell->block.host;
+        struct host_bell own = {bell_address, (const void *)(host + (bell_at & 0xFFFFFFFFu))};
+        if (host_row_open(server, args, &own, &bell_address, NULL)) return VYRE_FAULT_BAD_HANDLE;
+    }
     put_pair(&args[2], rings->block.address);
-    put_pair(&args[4], bell->block.address + (bell_at & 0xFFFFFFFFu));
+    put_pair(&args[4], bell_address);
     put_pair(&args[6], bits->block.address);
     use(shadow, rings);
     use(shadow, bits);
@@ -165,7 +172,10 @@ uint32_t host_check(struct host_server *server, uint32_t opcode, uint32_t *args,
             return VYRE_FAULT_BAD_HANDLE;
         fault = check_end(&server->queues[args[0]], shadow);
         break;
-    default: /* CANCEL and SHUTDOWN: the device looks at their arguments itself */
+    case DEV_SYS_CANCEL:
+        args[3] = 0; /* what the device finds, and nothing else */
+        break;
+    default: /* SHUTDOWN */
         break;
     }
     if (*shadow) (*shadow)->state = state;

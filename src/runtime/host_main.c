@@ -8,6 +8,7 @@
  * misuse.
  */
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #include "runtime/host_server.h"
 
 #define END_PATIENCE_NS 500000000u /* for the device to stop */
+#define GUARD_NS        900000000u /* after the connection has gone, whatever the server is at */
 
 static const char help[] =
     "vyre-host is the process that owns a device (a GPU, or worker threads) on behalf of one\n"
@@ -69,6 +71,26 @@ static void stop_device(const struct host_server *server)
     pthread_timedjoin_np(thread, NULL, &until);
 }
 
+/* A thread that only waits for the end of the connection. The server may be inside a call of a
+ * driver that never returns, or wait for a device that the application has made deaf. */
+static void *guard(void *argument)
+{
+    struct timespec patience = {0, GUARD_NS};
+    (void)argument;
+    for (;;) {
+        struct pollfd end = {HOST_SOCKET, 0, 0};
+        if (poll(&end, 1, -1) > 0 && (end.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) break;
+    }
+    nanosleep(&patience, NULL);
+    _exit(0);
+}
+
+static int start_guard(void)
+{
+    pthread_t thread;
+    return pthread_create(&thread, NULL, guard, NULL) == 0 && pthread_detach(thread) == 0;
+}
+
 static int talk(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--version") == 0) return puts("vyre-host " VYRE_VERSION) < 0;
@@ -95,7 +117,7 @@ int main(int argc, char **argv)
     set_signals();
     prctl(PR_SET_NAME, "vyre-host");
     if (setsockopt(HOST_SOCKET, SOL_SOCKET, SO_PASSCRED, &one, sizeof one) != 0 ||
-        host_server_init(&server, HOST_SOCKET, NULL, &err)) {
+        host_server_init(&server, HOST_SOCKET, NULL, &err) || !start_guard()) {
         fprintf(stderr, "vyre-host: error: the socket cannot be used: %s\n", strerror(errno));
         return 1;
     }

@@ -73,6 +73,9 @@ vyre_status host_do_inject(struct host_server *server, vyre_error *err)
     case 5:
         send_raw(server, &half, sizeof half);
         return VYRE_OK;
+    case 6: /* as in a call that does not return */
+        for (;;)
+            pause();
     default:
         return vyre_fail(err, VYRE_E_RANGE, "there is no failure %llu",
                          (unsigned long long)asked->number);

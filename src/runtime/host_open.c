@@ -61,6 +61,7 @@ vyre_status host_do_devices(struct host_server *server, int *replied, vyre_error
         device->compute_mode = found[i].compute_mode;
         device->driver = found[i].driver;
         snprintf(device->reason, sizeof device->reason, "%s", found[i].reason);
+        snprintf(device->fix, sizeof device->fix, "%s", found[i].fix);
     }
     *replied = 1;
     return host_reply_with(server, server->message.header.serial, &devices,

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "device/platform.h"
 #include "runtime/host_server.h"
+#include "runtime/layout_number.h"
 
 #define SPIN_NS        20000u
 #define NAP_FIRST_NS   20000u
@@ -38,6 +39,7 @@ void host_server_destroy(struct host_server *server)
     host_wake_end(server);
     if (core) vyre_stop(core, NULL);
     host_requests_free(server);
+    host_rows_free(server);
     host_blocks_free(server);
     if (core) {
         vyre_options options = core->options;
@@ -87,7 +89,7 @@ vyre_status host_reply(struct host_server *server, uint32_t serial, vyre_status 
 
 static vyre_status greet(struct host_server *server, vyre_error *err)
 {
-    struct host_hello hello = {VYRE_VERSION, HOST_PROTOCOL, (uint32_t)getpid()};
+    struct host_hello hello = {VYRE_VERSION, HOST_PROTOCOL, (uint32_t)getpid(), host_layout()};
     struct host_sending sending = {
         .type = HOST_HELLO, .payload = &hello, .payload_bytes = sizeof hello};
     return host_send(server->socket, &sending, err);
@@ -107,6 +109,13 @@ static vyre_status check_hello(struct host_server *server, vyre_error *err)
                               "this is vyre-host " VYRE_VERSION
                               " with protocol %u, the application has libvyre %s with protocol %u",
                               HOST_PROTOCOL, version, hello->protocol);
+    if (hello->layout != host_layout())
+        return vyre_fail_with(err, VYRE_E_CONFLICT,
+                              "build and install vyre-host and libvyre together, or let VYRE_HOST "
+                              "name the vyre-host of the same build",
+                              "vyre-host and libvyre are both of version " VYRE_VERSION
+                              ", but their memory layouts are %08x and %08x",
+                              host_layout(), hello->layout);
     server->greeted = 1;
     return VYRE_OK;
 }
@@ -196,10 +205,20 @@ vyre_status host_dispatch(struct host_server *server, vyre_error *err)
 
 vyre_status host_progress(struct host_server *server, vyre_error *err)
 {
-    if (!server->requests) return VYRE_OK;
-    server->core->port->help(server->core);
-    vyre_system_collect(server->core);
-    return host_requests_progress(server, err);
+    vyre_status status = VYRE_OK;
+    if (server->requests) {
+        server->core->port->help(server->core);
+        vyre_system_collect(server->core);
+        status = host_requests_progress(server, err);
+    }
+    /* After that: what a queue that is held waited for may have been among them. */
+    return status ? status : host_rows_progress(server, err);
+}
+
+/* Whether messages are read at all just now. */
+static int reading(const struct host_server *server)
+{
+    return server->request_count - server->own_count < HOST_MAX_REQUESTS && !server->deaf;
 }
 
 /* Serves the messages that are there, some at a time, so that answers do not wait for the last of
@@ -207,7 +226,7 @@ vyre_status host_progress(struct host_server *server, vyre_error *err)
 static int receive_some(struct host_server *server, vyre_status *status, vyre_error *err)
 {
     for (uint32_t i = 0; i < MESSAGES_AT_ONCE; i++) {
-        if (server->request_count >= HOST_MAX_REQUESTS || server->deaf) return 0;
+        if (!reading(server)) return 0;
         uint32_t greeted = server->greeted;
         int got = host_receive(server->socket, &server->message, 0, err);
         if (got == 1) return 0;
@@ -231,11 +250,11 @@ static int receive_some(struct host_server *server, vyre_status *status, vyre_er
  * application has gone. */
 static int wait_socket(const struct host_server *server, uint64_t nap_ns)
 {
-    int reading = server->request_count < HOST_MAX_REQUESTS && !server->deaf;
-    struct pollfd one = {server->socket, reading ? POLLIN : 0, 0};
+    int listens = reading(server);
+    struct pollfd one = {server->socket, listens ? POLLIN : 0, 0};
     struct timespec nap = {0, (long)nap_ns};
     ppoll(&one, 1, nap_ns == UINT64_MAX ? NULL : &nap, NULL);
-    return !reading && (one.revents & (POLLHUP | POLLERR)) != 0;
+    return !listens && (one.revents & (POLLHUP | POLLERR)) != 0;
 }
 
 vyre_status host_serve(struct host_server *server)

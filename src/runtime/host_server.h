@@ -50,13 +50,13 @@ struct host_shadow {
 struct host_request {
     struct vyre_request request;
     struct host_request *next;
-    uint32_t type;   /* HOST_SLOT or HOST_REPLAY */
-    uint32_t serial; /* of a REPLAY */
+    uint32_t type;   /* HOST_SLOT; 0: the host's own, on behalf of a row */
     uint64_t ticket; /* of a SLOT: the application's */
     uint32_t taken;  /* the application has heard that the device has it */
     uint32_t ended;
     struct host_shadow *shadow; /* what it changes, or NULL */
-    struct vyre_block block;    /* of a REPLAY */
+    struct host_row *row;       /* of the host's own: the queue that it is about */
+    struct vyre_block block;    /* of a REPLAY: what it runs */
     vyre_completion completion;
 };
 
@@ -84,8 +84,10 @@ struct host_server {
     struct host_request *requests; /* in the order in which they came */
     struct host_request **requests_end;
     uint32_t request_count;
-    int wake_fd;   /* the application's event */
-    int wake_stop; /* ends the thread that waits for it */
+    uint32_t own_count;    /* those of them that are the host's own */
+    struct host_row *rows; /* queues that are held: host_replay.c */
+    int wake_fd;           /* the application's event */
+    int wake_stop;         /* ends the thread that waits for it */
     uint32_t waking;
     pthread_t wake_thread;
     struct host_message message; /* the one that is being served */
@@ -143,11 +145,32 @@ vyre_status host_copy_out(struct host_server *server, int *fd, size_t bytes, con
 vyre_status host_do_copy(struct host_server *server, vyre_error *err); /* WRITE and READ */
 vyre_status host_do_view(struct host_server *server, vyre_error *err);
 
-/* host_slot.c: SLOT and REPLAY */
+/* host_slot.c */
 vyre_status host_do_slot(struct host_server *server, vyre_error *err);
-vyre_status host_do_replay(struct host_server *server, int *replied, vyre_error *err);
+/* A request at the end of the list; type as in the structure. */
+vyre_status host_request_make(struct host_server *server, uint32_t type,
+                              struct host_request **request, vyre_error *err);
 vyre_status host_requests_progress(struct host_server *server, vyre_error *err);
 void host_requests_free(struct host_server *server);
+
+/* host_replay.c */
+struct host_bell {
+    uint64_t address; /* the device's */
+    const struct dev_bell *host;
+};
+vyre_status host_do_replay(struct host_server *server, int *replied, vyre_error *err);
+/* A queue is opened that is held, with these arguments: what to put in place of its bell. */
+vyre_status host_row_open(struct host_server *server, const uint32_t *args,
+                          const struct host_bell *bell, uint64_t *address, vyre_error *err);
+void host_row_close(struct host_server *server, uint32_t queue); /* nothing where it is not held */
+void host_rows_free(struct host_server *server);
+int host_row_held(const struct host_server *server, uint32_t queue);
+/* A CANCEL of a queue that is held; 1: it is seen to here. */
+int host_row_cancel(struct host_server *server, const uint32_t *args);
+/* Hands over what can be; and the end of one of those requests. */
+vyre_status host_rows_progress(struct host_server *server, vyre_error *err);
+vyre_status host_row_answer(struct host_server *server, const struct host_request *request,
+                            vyre_error *err);
 
 /* host_check.c: checks the arguments of a request to queue 0, replaces the numbers of blocks in
  * them, and notes what it will change. A fault, or 0. */

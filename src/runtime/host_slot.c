@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * Requests to queue 0 on behalf of the application: taken in order, put into the ring as soon as
- * there is room, and answered when the device has ended them.
+ * Requests to queue 0, on behalf of the application or of a queue that is held: taken in order, put
+ * into the ring as soon as there is room, and answered when the device has ended them.
  */
 #include <string.h>
 
+#include "device/entry.h"
 #include "device/system.h"
 #include "runtime/host_server.h"
 
@@ -44,8 +45,8 @@ static void end_at_once(struct host_request *request, uint32_t outcome, uint32_t
     request->taken = request->ended = 1;
 }
 
-static vyre_status make(struct host_server *server, uint32_t type, struct host_request **out,
-                        vyre_error *err)
+vyre_status host_request_make(struct host_server *server, uint32_t type, struct host_request **out,
+                              vyre_error *err)
 {
     void *memory;
     vyre_status status =
@@ -58,6 +59,7 @@ static vyre_status make(struct host_server *server, uint32_t type, struct host_r
     *server->requests_end = request;
     server->requests_end = &request->next;
     server->request_count++;
+    server->own_count += type == 0;
     *out = request;
     return VYRE_OK;
 }
@@ -73,7 +75,7 @@ vyre_status host_do_slot(struct host_server *server, vyre_error *err)
                          (unsigned long long)slot->ticket, (unsigned long long)server->next_ticket);
     if (!may_ask(opcode))
         return vyre_fail(err, VYRE_E_NOT_PERMITTED, "a SLOT with opcode 0x%x", opcode);
-    vyre_status status = make(server, HOST_SLOT, &request, err);
+    vyre_status status = host_request_make(server, HOST_SLOT, &request, err);
     if (status) return status;
     server->slot_seen = 1;
     server->next_ticket = slot->ticket + 1;
@@ -83,44 +85,8 @@ vyre_status host_do_slot(struct host_server *server, vyre_error *err)
     request->taken = opcode != DEV_SYS_DROP;
     uint32_t fault = host_check(server, opcode, request->request.args, &request->shadow);
     if (fault) end_at_once(request, VYRE_DONE, fault);
-    return VYRE_OK;
-}
-
-vyre_status host_do_replay(struct host_server *server, int *replied, vyre_error *err)
-{
-    const struct host_replay *asked = server->message.payload;
-    struct host_request *request;
-    struct dev_replay replay = {
-        .params = {.ticket = asked->ticket, .deadline_ns = asked->deadline_ns}};
-    const vyre_options *options = &server->core->options;
-    if (asked->queue == 0 || asked->queue > options->max_queues ||
-        (server->queues[asked->queue].state != HOST_SHADOW_COMING &&
-         server->queues[asked->queue].state != HOST_SHADOW_LIVE))
-        return vyre_fail(err, VYRE_E_NOT_FOUND, "there is no queue %u", asked->queue);
-    memcpy(replay.slot, asked->word, sizeof replay.slot);
-    memcpy(replay.params.scalar, asked->scalar, sizeof replay.params.scalar);
-    if (!asked->has_params) replay.params.ticket = asked->ticket + 1; /* of no slot */
-    vyre_status status = make(server, HOST_REPLAY, &request, err);
-    if (status) return status;
-    request->serial = server->message.header.serial;
-    request->taken = 1;
-    request->request.opcode = DEV_SYS_REPLAY;
-    *replied = 1; /* with the end */
-    request->block = (struct vyre_block){.kind = VYRE_BLOCK_DEVICE,
-                                         .bytes = sizeof replay,
-                                         .memory = &server->core->memory,
-                                         .what = "replay",
-                                         .mapping.fd = -1};
-    status = server->core->port->block_make(server->core, &request->block, &replay, err);
-    if (status) {
-        end_at_once(request, VYRE_DONE, VYRE_FAULT_BAD_HANDLE);
-        return VYRE_OK;
-    }
-    uint64_t address = request->block.address;
-    const uint32_t args[VYRE_SLOT_ARGS] = {asked->queue, (uint32_t)asked->ticket,
-                                           (uint32_t)(asked->ticket >> 32), (uint32_t)address,
-                                           (uint32_t)(address >> 32)};
-    memcpy(request->request.args, args, sizeof args);
+    if (opcode == DEV_SYS_CANCEL && host_row_cancel(server, request->request.args))
+        end_at_once(request, VYRE_DONE, 1);
     return VYRE_OK;
 }
 
@@ -138,6 +104,8 @@ static void settle(struct host_server *server, struct host_request *request)
         shadow->state = HOST_SHADOW_LIVE;
     } else if (done || !request->request.posted) {
         host_shadow_release(shadow);
+        if (request->request.opcode == DEV_SYS_QUEUE_OPEN)
+            host_row_close(server, request->request.args[0]);
     }
 }
 
@@ -157,16 +125,9 @@ static vyre_status send_end(struct host_server *server, struct host_request *req
     struct host_answer answer = {request->ticket, request->completion};
     struct host_sending sending = {
         .type = HOST_ANSWER, .payload = &answer, .payload_bytes = sizeof answer};
-    if (request->type == HOST_SLOT) {
-        answer.completion.ticket = request->ticket;
-        return host_send(server->socket, &sending, err);
-    }
-    vyre_status status = VYRE_OK;
-    if (request->completion.outcome != VYRE_DONE)
-        status = vyre_fail(err, VYRE_E_STOPPED, "the device has been stopped");
-    else if (request->completion.result[0] != 0)
-        status = vyre_fail(err, VYRE_E_NOT_FOUND, "the device refused to run a slot again");
-    return host_reply(server, request->serial, status, err);
+    if (request->row) return host_row_answer(server, request, err);
+    answer.completion.ticket = request->ticket;
+    return host_send(server->socket, &sending, err);
 }
 
 static void drop(struct host_server *server, struct host_request **link)
@@ -175,8 +136,43 @@ static void drop(struct host_server *server, struct host_request **link)
     *link = request->next;
     if (!*link) server->requests_end = link;
     server->request_count--;
+    server->own_count -= request->type == 0;
     server->core->port->block_free(server->core, &request->block);
     vyre_memory_free(&server->memory, request, sizeof *request);
+}
+
+/* Requests of the application that wait on the device for a condition. */
+static uint32_t count_waits(const struct host_server *server)
+{
+    uint32_t count = 0;
+    for (const struct host_request *request = server->requests; request; request = request->next)
+        count += !request->row && request->request.posted && request->request.waits;
+    return count;
+}
+
+/* Whether a request must wait here because of queues that are held. A close would find nothing that
+ * is left to do. And drops wait for those queues, which wait for requests of the host's own: so
+ * they may not take all the room that there is for such as wait. */
+static int held_back(const struct host_server *server, const struct host_request *request)
+{
+    uint32_t opcode = request->request.opcode;
+    uint32_t most = dev_system_share(server->core->options.inflight_slots) / 2;
+    if (!server->rows || request->row || vyre_runtime_stopped(server->core)) return 0;
+    if (opcode == DEV_SYS_QUEUE_CLOSE && host_row_held(server, request->request.args[0])) return 1;
+    return (opcode == DEV_SYS_QUEUE_CLOSE || opcode == DEV_SYS_DROP) && count_waits(server) >= most;
+}
+
+/* Puts a request into the ring of queue 0; 0: there is no room, for others neither. */
+static int post(struct host_server *server, struct host_request *request)
+{
+    vyre *core = server->core;
+    if (held_back(server, request)) return 1;
+    if (vyre_system_send(core, &request->request)) {
+        core->port->help(core);
+        return 1;
+    }
+    if (vyre_runtime_stopped(core)) end_at_once(request, VYRE_CANCELLED, VYRE_FAULT_STOPPED);
+    return 0;
 }
 
 vyre_status host_requests_progress(struct host_server *server, vyre_error *err)
@@ -187,12 +183,7 @@ vyre_status host_requests_progress(struct host_server *server, vyre_error *err)
     while (*link) {
         struct host_request *request = *link;
         vyre_status status = VYRE_OK;
-        if (!request->ended && !request->request.posted && room) {
-            room = vyre_system_send(core, &request->request);
-            if (!room && vyre_runtime_stopped(core))
-                end_at_once(request, VYRE_CANCELLED, VYRE_FAULT_STOPPED);
-            if (room) core->port->help(core);
-        }
+        if (!request->ended && !request->request.posted && room) room = post(server, request);
         if (!request->taken && request->request.posted &&
             (request->ended || core->port->taken(core, request->request.ticket)))
             status = send_taken(server, request, err);

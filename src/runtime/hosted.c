@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "device/release.h"
 
 #define JOIN_LOOK_NS 200000u /* between two looks at a device that is stopping */
 
@@ -222,6 +223,19 @@ static void poke(int fd)
 /* Ending.
  * ------------------------------------------------------------------------------------------- */
 
+/* Slots that were to run again and that the device was not given before it stopped. */
+static void end_replays(vyre *runtime)
+{
+    struct vyre_hosted *hosted = runtime->hosted;
+    uint64_t lost = 0;
+    if (!__atomic_load_n(&hosted->repeated, __ATOMIC_RELAXED)) return;
+    pthread_mutex_lock(&runtime->system.lock);
+    for (vyre_queue *queue = runtime->queues; queue; queue = queue->next)
+        lost += vyre_queue_abandon(queue);
+    pthread_mutex_unlock(&runtime->system.lock);
+    __atomic_fetch_add(&hosted->lost, lost, __ATOMIC_RELAXED);
+}
+
 /* Until the device says that it is gone, or is made to be. */
 static void hosted_join(vyre *runtime)
 {
@@ -235,6 +249,7 @@ static void hosted_join(vyre *runtime)
         vyre_hosted_enforce_stop(hosted);
     }
     pthread_mutex_unlock(&hosted->lock);
+    end_replays(runtime);
 }
 
 static void hosted_destroy(vyre *runtime)
@@ -272,7 +287,10 @@ static void hosted_help(vyre *runtime)
 
 static void hosted_wake(vyre *runtime)
 {
-    poke(runtime->hosted->wake_fd);
+    if (runtime->backend->wakes_by_word)
+        dev_wake_parked(runtime->page);
+    else
+        poke(runtime->hosted->wake_fd);
 }
 
 static int hosted_on_worker(const vyre *runtime)

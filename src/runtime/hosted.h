@@ -18,7 +18,9 @@
 
 #define HOSTED_OPEN_NS    120000000000u /* a driver that compiles the kernel takes long */
 #define HOSTED_ATTEMPT_NS 10000000000u  /* for a restart, which finds caches warm */
+#define HOSTED_LINK_NS    60000000000u  /* linking and loading a kernel takes its time */
 #define HOSTED_STOP_NS    1000000000u   /* how long a device has to stop before its host is ended */
+#define HOSTED_FIRST_NS   10000000000u  /* a host that has only just begun is given so long */
 
 enum hosted_state {
     HOSTED_CONNECTED = 1,
@@ -26,14 +28,22 @@ enum hosted_state {
     HOSTED_GONE = 3        /* for good */
 };
 
+/* An image of native operations; equal ones are kept once. (lock) */
+struct hosted_image {
+    struct hosted_image *next;
+    uint32_t users;
+    size_t bytes;
+    unsigned char contents[];
+};
+
 /* A native operation for a GPU, as it was linked. */
 struct hosted_module {
     struct hosted_module *next;
-    uint64_t number; /* by which the runtime knows it */
-    uint64_t linked; /* by which the present host knows it */
+    uint64_t number;   /* by which the runtime knows it */
+    uint64_t linked;   /* by which the present host knows it */
+    uint32_t installs; /* handles that the device has for it */
     char function[sizeof((struct host_module *)0)->function];
-    size_t bytes;
-    void *image;
+    struct hosted_image *image;
 };
 
 /* A request with a REPLY; lies with its caller, who waits. */
@@ -111,7 +121,8 @@ struct vyre_hosted {
     struct vyre_block *last;
     struct vyre_block *walk; /* the next one that a restart will make */
     struct hosted_module *modules;
-    uint64_t module_count;
+    struct hosted_image *images;
+    uint64_t module_count; /* that there ever were */
 
     pthread_mutex_t staging_lock; /* before the lock */
     struct vyre_mapping staging;
@@ -168,6 +179,13 @@ vyre_status vyre_hosted_handle(struct vyre_hosted *hosted, const struct host_mes
 /* (keeper) Waits for one message of an attempt and handles it. */
 vyre_status vyre_hosted_pump(struct vyre_hosted *hosted, vyre_error *err);
 
+/* (lock) Whether the host has been asked to link, which no kernel runs beside: for so long it can
+ * neither launch one nor answer others. Who asked for it sees to it that it ends. */
+int vyre_hosted_linking(const struct vyre_hosted *hosted);
+
+/* Whether the present host has not given a sign of life yet. */
+int vyre_hosted_fresh(const struct vyre_hosted *hosted);
+
 /* (lock) Ends all calls that are under way. */
 void vyre_hosted_fail_calls(struct vyre_hosted *hosted);
 
@@ -208,6 +226,10 @@ vyre_status vyre_hosted_link(vyre *runtime, const struct vyre_native_image *imag
 
 /* (keeper) Links all modules with the kernel of a new host. */
 vyre_status vyre_hosted_modules_again(struct vyre_hosted *hosted, vyre_error *err);
+
+/* (keeper, lock) A handle of the native operation with this number has been installed (1), dropped
+ * or refused (0). One without handles is forgotten: no restart links it again. */
+void vyre_hosted_module_use(struct vyre_hosted *hosted, uint64_t number, int installed);
 
 void vyre_hosted_modules_free(struct vyre_hosted *hosted);
 

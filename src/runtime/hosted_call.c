@@ -11,8 +11,7 @@
 #include "base/clock.h"
 #include "runtime/hosted.h"
 
-#define LINK_NS  60000000000u /* linking and loading a kernel takes its time */
-#define RETRY_NS 1000000u     /* how often a caller looks whether a socket that was full has room */
+#define RETRY_NS 1000000u /* how often a caller looks whether a socket that was full has room */
 
 uint32_t vyre_hosted_serial(struct vyre_hosted *hosted)
 {
@@ -70,9 +69,31 @@ static uint64_t patience(const vyre_options *options, const struct hosted_call *
 {
     const struct host_block *block = call->sending.payload;
     if (options->stall_ns == 0 || options->stall_policy != VYRE_STALL_RESTART) return UINT64_MAX;
-    if (call->sending.type == HOST_MODULE) return vyre_clock_after(options->stall_ns, LINK_NS);
+    if (call->sending.type == HOST_MODULE)
+        return vyre_clock_after(options->stall_ns, HOSTED_LINK_NS);
     if (call->sending.type != HOST_BLOCK) return options->stall_ns;
     return vyre_clock_after(options->stall_ns, block->bytes); /* a byte that is zeroed takes 1 ns */
+}
+
+int vyre_hosted_linking(const struct vyre_hosted *hosted)
+{
+    const struct hosted_call *call = hosted->calls;
+    while (call && !(call->sending.type == HOST_MODULE && call->sent))
+        call = call->next;
+    return call != NULL;
+}
+
+int vyre_hosted_fresh(const struct vyre_hosted *hosted)
+{
+    return dev_load64_relaxed(&hosted->runtime->vitals->beats) == 0;
+}
+
+/* (lock) Whether a host has a reason for not answering this call, which was sent then. */
+static int excused(const struct vyre_hosted *hosted, const struct hosted_call *call,
+                   uint64_t sent_ns)
+{
+    if (call->sending.type != HOST_MODULE && vyre_hosted_linking(hosted)) return 1;
+    return vyre_hosted_fresh(hosted) && vyre_clock_ns() - sent_ns < HOSTED_FIRST_NS;
 }
 
 /* (lock) Ends a host that has not answered in that time; the call goes to the next. */
@@ -86,7 +107,7 @@ static void lose_patience(struct vyre_hosted *hosted, const struct hosted_call *
 vyre_status vyre_hosted_call(struct vyre_hosted *hosted, struct hosted_call *call,
                              uint64_t limit_ns, vyre_error *err)
 {
-    uint64_t patience_ns = patience(&hosted->runtime->options, call), sent_ns = 0;
+    uint64_t patience_ns = patience(&hosted->runtime->options, call), sent_ns = 0, since_ns = 0;
     uint64_t until_ns = limit_ns ? vyre_clock_after(vyre_clock_ns(), limit_ns) : UINT64_MAX;
     call->err = err;
     pthread_mutex_lock(&hosted->lock);
@@ -100,12 +121,12 @@ vyre_status vyre_hosted_call(struct vyre_hosted *hosted, struct hosted_call *cal
         if (now >= until_ns) break;
         if (hosted->state == HOSTED_CONNECTED && !call->sent) {
             send_call(hosted, call);
-            sent_ns = now;
+            sent_ns = since_ns = now;
         }
-        uint64_t next_ns = call->sent ? vyre_clock_after(sent_ns, patience_ns) : now + RETRY_NS;
+        uint64_t next_ns = call->sent ? vyre_clock_after(since_ns, patience_ns) : now + RETRY_NS;
         if (call->sent && now >= next_ns) {
-            lose_patience(hosted, call);
-            sent_ns = now;
+            if (!excused(hosted, call, sent_ns)) lose_patience(hosted, call);
+            since_ns = now;
             continue;
         }
         nap(hosted, next_ns < until_ns ? next_ns : until_ns);

@@ -31,6 +31,7 @@ static void enter_install(struct vyre_hosted *hosted, const uint32_t *args)
     else
         hosted->installs[hosted->install_last].next = index;
     hosted->install_last = index;
+    if (args[1] == DEV_OPERATION) vyre_hosted_module_use(hosted, dev_pair(&args[4]), 1);
 }
 
 static void strike_install(struct vyre_hosted *hosted, uint32_t handle)
@@ -47,13 +48,20 @@ static void strike_install(struct vyre_hosted *hosted, uint32_t handle)
         hosted->install_last = install->previous;
     else
         hosted->installs[install->next].previous = install->previous;
+    if (install->args[1] == DEV_OPERATION)
+        vyre_hosted_module_use(hosted, dev_pair(&install->args[4]), 0);
 }
 
 static void note(struct vyre_hosted *hosted, const uint32_t *word,
                  const vyre_completion *completion)
 {
     const uint32_t *args = word + VYRE_SLOT_ARG0;
-    if (completion->outcome != VYRE_DONE || completion->result[0] != 0) return;
+    if (completion->outcome != VYRE_DONE) return;
+    if (completion->result[0] != 0) {
+        if (word[VYRE_SLOT_OPCODE] == DEV_SYS_INSTALL && args[1] == DEV_OPERATION)
+            vyre_hosted_module_use(hosted, dev_pair(&args[4]), 0);
+        return;
+    }
     struct hosted_queue *queue =
         &hosted->queues[args[0] <= hosted->runtime->options.max_queues ? args[0] : 0];
     switch (word[VYRE_SLOT_OPCODE]) {

@@ -139,7 +139,7 @@ struct vyre_queue {
     struct vyre_watcher *watcher;
 
     /* submitting thread */
-    char submit_line[VYRE_CACHE_LINE];
+    char submit_line[2 * VYRE_CACHE_LINE];
     uint64_t got;        /* ticket of the next slot to hand out */
     uint64_t submitted;  /* (atomic) tickets below are published */
     uint64_t room_until; /* slots below this ticket may be handed out, as last seen */
@@ -148,7 +148,7 @@ struct vyre_queue {
     uint32_t new_marks;  /* slots got but not submitted that were marked */
 
     /* reaping thread */
-    char reap_line[VYRE_CACHE_LINE];
+    char reap_line[2 * VYRE_CACHE_LINE];
     uint64_t reaped; /* (atomic) first_ticket plus how many completions the caller has received */
     uint64_t next_entry; /* (atomic) index of the next entry to take from the ring */
     uint32_t wait_mode;
@@ -166,7 +166,7 @@ struct vyre_queue {
     struct vyre_ticket_map gaps; /* the tickets below it that have not */
 
     /* marked slots: rare, so under a lock of their own */
-    char mark_line[VYRE_CACHE_LINE];
+    char mark_line[2 * VYRE_CACHE_LINE];
     uint32_t marked; /* (atomic) how many */
     pthread_mutex_t mark_lock;
     struct vyre_ticket_map marks; /* made with the first mark; of each ticket its shadow */
@@ -354,6 +354,14 @@ struct vyre_salvage {
 /* Takes what the device has ended out of the ring, finds what is to be run again, and ends all the
  * rest as lost. Wakes whoever sleeps on the queue. No device has the queue. */
 void vyre_queue_salvage(vyre_queue *queue, struct vyre_salvage *salvage);
+
+/* The same of a device that has stopped in order: ends as lost what it did take, or was to be given
+ * to run again, and has not ended. How many. */
+uint32_t vyre_queue_abandon(vyre_queue *queue);
+
+/* Nobody copies slots out of the ring any more: a producer need not wait for that. No device has
+ * the queue. */
+void vyre_queue_free_places(vyre_queue *queue);
 
 /* Wakes whoever sleeps on it. No device has the queue, or it wakes nobody. */
 void vyre_queue_tell(vyre_queue *queue);

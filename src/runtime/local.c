@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "device/release.h"
 #include "device/system.h"
 #include "runtime/device_memory.h"
 #include "runtime/internal.h"
@@ -198,10 +199,12 @@ static vyre_status local_link(vyre *runtime, const struct vyre_native_image *ima
     if (!runtime->backend->link)
         return vyre_fail_with(err, VYRE_E_UNSUPPORTED, "register a C function instead",
                               "the %s backend runs no CUDA code", runtime->backend->name);
-    do { /* E_BUSY: a submit woke it before link came; after that it stays parked */
-        status = vyre_system_call(runtime, DEV_SYS_PARK, args, &result, err);
-        if (!status) status = runtime->backend->link(runtime->local->run, image, number, err);
-    } while (status == VYRE_E_BUSY && ++tries < 4);
+    status = vyre_system_call(runtime, DEV_SYS_PARK, args, &result, err);
+    if (!status) { /* E_BUSY: slots run that do not end, and it leaves when they have */
+        do
+            status = runtime->backend->link(runtime->local->run, image, number, err);
+        while (status == VYRE_E_BUSY && ++tries < 4);
+    }
     runtime->backend->wake(runtime->local->run);
     return status;
 }
@@ -211,7 +214,10 @@ static vyre_status local_link(vyre *runtime, const struct vyre_native_image *ima
 
 static void local_wake(vyre *runtime)
 {
-    runtime->backend->wake(runtime->local->run);
+    if (runtime->backend->wakes_by_word)
+        dev_wake_parked(runtime->page);
+    else
+        runtime->backend->wake(runtime->local->run);
 }
 
 static void local_join(vyre *runtime)

@@ -61,7 +61,7 @@ struct host_header {
     ROW(READ, 8, struct host_copy, 0, "copies from a DEVICE block to staging")                     \
     ROW(VIEW, 9, struct host_view, 0, "copies words of the device to staging; see enum vyre_view") \
     ROW(SLOT, 10, struct host_slot, 0, "a request to queue 0; addresses in it are block numbers")  \
-    ROW(REPLAY, 11, struct host_replay, 0, "runs a slot of a queue again under its ticket")        \
+    ROW(REPLAY, 11, struct host_replay, 0, "runs a slot of a held queue again under its ticket")   \
     ROW(MODULE, 12, struct host_module, 1, "links native operations; the REPLY holds host_number") \
     ROW(INJECT, 13, struct host_number, 0, "test hosts only: fails in the way that it numbers")    \
     ROW(REPLY, 32, struct host_reply, 0, "the answer to a request")                                \
@@ -78,6 +78,7 @@ struct host_hello {
     char version[16]; /* VYRE_VERSION of the speaker */
     uint32_t protocol;
     uint32_t pid;
+    uint32_t layout; /* host_layout() of the speaker */
 };
 
 struct host_caps_ask {
@@ -149,10 +150,12 @@ struct host_slot {
     uint32_t word[VYRE_SLOT_WORDS];
 };
 
-/* The REPLY comes when the device has ended the request. */
+/* Of a queue that was opened with DEV_QUEUE_HELD, in the order of their tickets. The REPLY says
+ * that the host has noted it; one that is refused does not run. With the last one the queue is let
+ * go, as soon as the device has them all. */
 struct host_replay {
     uint32_t queue;
-    uint32_t reserved;
+    uint32_t last;
     uint64_t ticket;
     uint64_t deadline_ns;
     uint32_t scalar[4];
@@ -181,6 +184,7 @@ struct host_device {
     uint32_t compute_mode; /* 0 default, 2 prohibited, 3 exclusive */
     uint32_t driver;       /* such as 13000 */
     char reason[160];      /* why it is not supported */
+    char fix[160];         /* what would make it so */
 };
 
 struct host_devices {

@@ -208,6 +208,9 @@ static void end_rest(vyre_queue *queue)
     uint64_t submitted = __atomic_load_n(&queue->submitted, __ATOMIC_ACQUIRE);
     if (!queue->untaken_known) {
         uint32_t untaken = (uint32_t)submitted - dev_load_relaxed(&queue->page->final_head);
+        /* What is shared may say anything: no more than is outstanding ends here. */
+        uint32_t most = (uint32_t)(submitted - queue->reaped) - queue->kept_count;
+        if (untaken > most) untaken = most;
         queue->untaken_next = submitted - untaken;
         queue->untaken_known = 1;
     }

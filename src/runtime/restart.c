@@ -85,6 +85,15 @@ static void find_queues(struct vyre_hosted *hosted)
     pthread_mutex_unlock(&runtime->system.lock);
 }
 
+/* Whoever waits for the old device to copy what it has taken waits no longer. */
+static void free_places(struct vyre_hosted *hosted)
+{
+    pthread_mutex_lock(&hosted->runtime->system.lock);
+    for (vyre_queue *queue = hosted->runtime->queues; queue; queue = queue->next)
+        vyre_queue_free_places(queue);
+    pthread_mutex_unlock(&hosted->runtime->system.lock);
+}
+
 static void count_lost(struct vyre_hosted *hosted, uint32_t lost)
 {
     __atomic_fetch_add(&hosted->lost, lost, __ATOMIC_RELAXED);
@@ -156,6 +165,7 @@ static vyre_status replay(struct vyre_hosted *hosted, uint32_t number, uint32_t 
         struct vyre_shadow shadow = {{0}, {0, 0, {0}}, 0, 0, 0};
         vyre_queue_shadow(queue, queue->underway[i], &shadow);
         struct host_replay out = {.queue = number,
+                                  .last = i + 1 == count,
                                   .ticket = queue->underway[i],
                                   .deadline_ns = shadow.params.deadline_ns,
                                   .has_params = shadow.has_params};
@@ -178,11 +188,13 @@ static vyre_status replay(struct vyre_hosted *hosted, uint32_t number, uint32_t 
     return status;
 }
 
-/* Opens a queue where the old device has left off. */
+/* Opens a queue where the old device has left off. Where slots are to be run again the device holds
+ * it until it has them: what is submitted from now on comes after them. */
 static vyre_status queue_again(struct vyre_hosted *hosted, uint32_t number, vyre_error *err)
 {
     struct hosted_queue *journal = &hosted->queues[number];
     struct vyre_salvage salvage = {0};
+    uint32_t args[VYRE_SLOT_ARGS];
     if (journal->queue && journal->reached) {
         vyre_queue_salvage(journal->queue, &salvage);
         count_lost(hosted, salvage.lost);
@@ -192,7 +204,9 @@ static vyre_status queue_again(struct vyre_hosted *hosted, uint32_t number, vyre
         journal->args[11] = (uint32_t)(salvage.first_entry >> 32);
     }
     journal->reached = 1;
-    vyre_status status = vyre_hosted_own_slot(hosted, DEV_SYS_QUEUE_OPEN, journal->args, err);
+    memcpy(args, journal->args, sizeof args);
+    if (salvage.repeats != 0) args[1] |= DEV_QUEUE_HELD << 8;
+    vyre_status status = vyre_hosted_own_slot(hosted, DEV_SYS_QUEUE_OPEN, args, err);
     if (!status) status = vyre_hosted_settle(hosted, err);
     if (!status && salvage.repeats != 0) status = replay(hosted, number, salvage.repeats, err);
     return status;
@@ -262,6 +276,7 @@ int vyre_hosted_restart(struct vyre_hosted *hosted, const char *why)
     pthread_mutex_unlock(&hosted->lock);
     int ended = bury(hosted, how, sizeof how);
     recall(hosted);
+    if (ended) free_places(hosted);
     int orderly =
         stopping(hosted) && dev_load_acquire(&hosted->runtime->page->state, DEV_SYSTEM) == DEV_GONE;
     if (!orderly)

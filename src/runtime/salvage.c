@@ -85,9 +85,35 @@ void vyre_queue_salvage(vyre_queue *queue, struct vyre_salvage *salvage)
     salvage->first_entry = queue->next_entry;
     /* What is submitted from now on ends as never taken, should no device come any more. */
     dev_store_relaxed(&queue->page->final_head, (uint32_t)submitted);
+    vyre_queue_free_places(queue);
     __atomic_store_n(&queue->salvaged, 1, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&queue->reap_lock);
     vyre_queue_tell(queue);
+}
+
+void vyre_queue_free_places(vyre_queue *queue)
+{
+    uint64_t submitted = __atomic_load_n(&queue->submitted, __ATOMIC_ACQUIRE);
+    dev_store_release(&queue->page->copied, (uint32_t)submitted, DEV_SYSTEM);
+}
+
+uint32_t vyre_queue_abandon(vyre_queue *queue)
+{
+    uint32_t lost = 0;
+    pthread_mutex_lock(&queue->reap_lock);
+    uint64_t submitted = __atomic_load_n(&queue->submitted, __ATOMIC_ACQUIRE);
+    uint32_t untaken = (uint32_t)submitted - dev_load_relaxed(&queue->page->final_head);
+    take_ring(queue, submitted);
+    uint32_t count = collect(queue, submitted);
+    for (uint32_t i = 0; i < count; i++) {
+        if (submitted - queue->underway[i] <= untaken) break;
+        vyre_queue_keep_end(queue, queue->underway[i], VYRE_LOST);
+        lost++;
+    }
+    __atomic_store_n(&queue->salvaged, 1, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&queue->reap_lock);
+    vyre_queue_tell(queue);
+    return lost;
 }
 
 void vyre_queue_tell(vyre_queue *queue)

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "runtime/layout_number.h"
 
 #define HOST_NAME "vyre-host"
 #ifndef VYRE_HOST_PATH /* the build says where it is installed */
@@ -186,8 +187,20 @@ static vyre_status read_hello(const struct vyre_host_process *process, const cha
                          "process %u spoke on its socket, and %d was started", message.sender_pid,
                          (int)process->pid);
     if (strncmp(hello->version, VYRE_VERSION, sizeof hello->version) == 0 &&
-        hello->protocol == HOST_PROTOCOL)
+        hello->protocol == HOST_PROTOCOL && hello->layout == host_layout())
         return VYRE_OK;
+    if (hello->layout != host_layout() &&
+        strncmp(hello->version, VYRE_VERSION, sizeof hello->version) == 0) {
+        vyre_fail(err, VYRE_E_UNSUPPORTED,
+                  "it is of version " VYRE_VERSION
+                  " too, but of another build: its memory layout is %08x, this library's is %08x",
+                  hello->layout, host_layout());
+        vyre_fail_fix(err,
+                      "build and install " HOST_NAME " and libvyre together, or set VYRE_HOST to "
+                      "the one of this build; %.60s is another",
+                      path);
+        return VYRE_E_UNSUPPORTED;
+    }
     vyre_fail(err, VYRE_E_UNSUPPORTED,
               "it is version %.15s (protocol %u), this library is version %s (protocol %u)",
               hello->version, hello->protocol, VYRE_VERSION, HOST_PROTOCOL);
@@ -199,7 +212,7 @@ static vyre_status read_hello(const struct vyre_host_process *process, const cha
 
 static vyre_status say_hello(const struct vyre_host_process *process, vyre_error *err)
 {
-    struct host_hello hello = {VYRE_VERSION, HOST_PROTOCOL, (uint32_t)getpid()};
+    struct host_hello hello = {VYRE_VERSION, HOST_PROTOCOL, (uint32_t)getpid(), host_layout()};
     struct host_sending sending = {
         .type = HOST_HELLO, .payload = &hello, .payload_bytes = sizeof hello};
     return host_send(process->socket, &sending, err);

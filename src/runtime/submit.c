@@ -54,8 +54,9 @@ vyre_slot *vyre_queue_slots(vyre_queue *queue, uint32_t wanted, uint32_t *count)
     if (wanted > queue->slots - place) wanted = queue->slots - place;
     if (wanted > room) wanted = (uint32_t)room;
     vyre_slot *first = &queue->submission[place];
+    vyre_four_words blank = vyre_sealing_blank(lap, queue->sealed != 0);
     for (uint32_t i = 0; i < wanted; i++)
-        vyre_sealing_blank(&first[i], lap, queue->sealed != 0);
+        vyre_sealing_put(&first[i], blank);
     queue->got += wanted;
     *count = wanted;
     return first;
@@ -65,7 +66,8 @@ vyre_slot *vyre_queue_slot(vyre_queue *queue)
 {
     if (!queue || (queue->got == queue->room_until && !find_room(queue))) return NULL;
     vyre_slot *slot = &queue->submission[(uint32_t)queue->got & queue->mask];
-    vyre_sealing_blank(slot, (uint32_t)(queue->got >> queue->log2_slots) + 1, queue->sealed != 0);
+    uint32_t lap = (uint32_t)(queue->got >> queue->log2_slots) + 1;
+    vyre_sealing_put(slot, vyre_sealing_blank(lap, queue->sealed != 0));
     queue->got++;
     return slot;
 }

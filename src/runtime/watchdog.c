@@ -67,13 +67,14 @@ static int asked(const vyre *runtime)
     return 0;
 }
 
-/* Whether there is no device just now, but will be. */
-static int restarting(const vyre *runtime)
+/* Whether there is no device just now, but will be: its host is being restarted, or links what
+ * sleeps. */
+static int away(const vyre *runtime, int asleep)
 {
     struct vyre_hosted *hosted = runtime->hosted;
     if (!hosted) return 0;
     pthread_mutex_lock(&hosted->lock);
-    int so = hosted->state == HOSTED_RESTARTING;
+    int so = hosted->state == HOSTED_RESTARTING || (asleep && vyre_hosted_linking(hosted));
     pthread_mutex_unlock(&hosted->lock);
     return so;
 }
@@ -86,7 +87,7 @@ static int has_work(vyre *runtime, uint32_t busy)
 {
     uint32_t state = dev_load_acquire(&runtime->page->state, DEV_SYSTEM);
     int asleep = vyre_vitals_asleep(runtime, busy);
-    if (state == DEV_GONE || restarting(runtime)) return 0;
+    if (state == DEV_GONE || away(runtime, asleep)) return 0;
     if (state == DEV_STOPPED || busy != 0) return 1;
     pthread_mutex_lock(&runtime->system.lock);
     int work = asked(runtime);
@@ -185,6 +186,15 @@ static void keep_overdue(struct vyre_watchdog *watchdog)
     sight->busy = kept;
 }
 
+/* Of a host that has only just begun the first heartbeat is waited for longer. */
+static uint64_t patience(const struct vyre_watchdog *watchdog)
+{
+    const struct vyre_hosted *hosted = watchdog->runtime->hosted;
+    if (!hosted || !vyre_hosted_fresh(hosted) || watchdog->again_ns > HOSTED_FIRST_NS)
+        return watchdog->again_ns;
+    return HOSTED_FIRST_NS;
+}
+
 /*
  * One look. A stall is counted from the first look that found work and from the last heartbeat,
  * whichever is later: a device that slept for an hour is not stalled when a slot comes. After a
@@ -205,7 +215,7 @@ static void look(struct vyre_watchdog *watchdog)
         watchdog->again_ns = runtime->options.stall_ns;
     } else if (watchdog->quiet_ns == 0) {
         watchdog->quiet_ns = now_ns;
-    } else if (now_ns - watchdog->quiet_ns >= watchdog->again_ns) {
+    } else if (now_ns - watchdog->quiet_ns >= patience(watchdog)) {
         watchdog->again_ns = vyre_clock_after(watchdog->again_ns, watchdog->again_ns);
         sight->idle_ns = vyre_vitals_age(runtime, now_ns);
         if (beats == 0) sight->idle_ns = now_ns - watchdog->quiet_ns;

@@ -100,6 +100,28 @@ static void storm(uint64_t park, uint32_t producers, const struct gpu_args *args
     vyre_close(rt);
 }
 
+/* A device that was woken late knows what time it is: a deadline is neither past nor far away. */
+static void after_rests(void)
+{
+    static const uint64_t rests[] = {3000000, 50000000, 900000000};
+    vyre_options options = gpu_options();
+    vyre_vitals vitals = VYRE_VITALS_INIT;
+    vyre_error err;
+    options.park_ns = options.idle_spin_ns = 100000;
+    vyre *rt = gpu_open(&options);
+    vyre_queue *queue = gpu_queue(rt, 16, 1, 0);
+    for (size_t i = 0; i < sizeof rests / sizeof rests[0]; i++) {
+        rest(rests[i]);
+        must(vyre_vitals_read(rt, &vitals, &err), &err);
+        is_u64(vitals.asleep, 1, "after %" PRIu64 " ns it is asleep", rests[i]);
+        vyre_slot *slot = next_slot(queue);
+        must(vyre_prep_atomic_add(slot, WORD(WORD_AT), 1, &err), &err);
+        must(vyre_slot_deadline(queue, slot, 20000000000u, &err), &err);
+        is_u64(wait_for(queue, submit(queue)).outcome, VYRE_DONE, "and a slot wakes it");
+    }
+    vyre_close(rt);
+}
+
 int main(int argc, char **argv)
 {
     struct gpu_args args = gpu_arguments(argc, argv, gpu_is_cuda() ? 20000 : 300);
@@ -107,5 +129,6 @@ int main(int argc, char **argv)
         storm(park_ns[i], 1, &args);
         storm(park_ns[i], PRODUCERS, &args);
     }
+    after_rests();
     return done();
 }

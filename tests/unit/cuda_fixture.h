@@ -10,13 +10,17 @@
 
 #include "backend/cuda/fake/fake_driver.h"
 #include "backend/cuda/run.h"
-#include "base/clock.h"
+#include "device/release.h"
 
-enum command { STAY = 0, PARK = 1, AGAIN = 2, STOP = 3, VANISH = 4 };
+static const struct vyre_backend_table *const cuda = &vyre_backend_cuda;
+
+/* TOLD: it parks because queue 0 told it to. */
+enum command { STAY = 0, PARK = 1, AGAIN = 2, STOP = 3, VANISH = 4, TOLD = 5 };
 
 static struct {
     _Atomic uint32_t command; /* for the kernel that runs; it takes it with it */
     _Atomic uint32_t began;   /* launches that have begun */
+    _Atomic uint32_t number;  /* of the last one */
     _Atomic uint64_t shift;   /* clock shift of the last one */
     _Atomic uint64_t stay_ns;
     _Atomic uint32_t deaths;
@@ -30,6 +34,7 @@ TAP_UNUSED static void stub_kernel(struct dev_runtime *device, const struct dev_
     if (warp != 0) return;
     atomic_store(&stub.shift, (uint64_t)launch->clock_shift);
     atomic_store(&stub.stay_ns, launch->stay_ns);
+    atomic_store(&stub.number, launch->number);
     __atomic_store_n(&device->page->sleepers, 0, __ATOMIC_SEQ_CST);
     __atomic_store_n(&device->page->poller, 1, __ATOMIC_SEQ_CST);
     atomic_fetch_add(&stub.began, 1);
@@ -39,8 +44,10 @@ TAP_UNUSED static void stub_kernel(struct dev_runtime *device, const struct dev_
     if (command == VANISH) return;
     if (command == AGAIN) __atomic_store_n(&device->page->again, launch->number, __ATOMIC_SEQ_CST);
     if (command == STOP) __atomic_store_n(&device->page->state, DEV_GONE, __ATOMIC_SEQ_CST);
+    if (command == TOLD) __atomic_store_n(&device->page->told, launch->number, __ATOMIC_SEQ_CST);
     __atomic_store_n(&device->page->poller, 0, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&device->page->sleepers, command == PARK, __ATOMIC_SEQ_CST);
+    if (command == PARK || command == TOLD)
+        __atomic_store_n(&device->page->sleepers, launch->number, __ATOMIC_SEQ_CST);
     __atomic_store_n(&device->page->left, launch->number, __ATOMIC_RELEASE);
 }
 
@@ -68,6 +75,7 @@ struct rig {
     struct dev_runtime resident;
     struct vyre_backend_image image;
     uint64_t page_address;
+    uint32_t before; /* number before that of the first launch */
 };
 
 TAP_UNUSED static void rig_prepare(struct rig *rig, uint32_t workers)
@@ -88,7 +96,6 @@ TAP_UNUSED static void rig_prepare(struct rig *rig, uint32_t workers)
 /* Undoes rig_open as far as it came; a kernel that runs has been told to stop. */
 TAP_UNUSED static void rig_close(struct rig *rig)
 {
-    const struct vyre_backend_table *cuda = &vyre_backend_cuda;
     int later = 0;
     if (rig->run) {
         cuda->join(rig->run);
@@ -103,7 +110,6 @@ TAP_UNUSED static void rig_close(struct rig *rig)
 /* Everything from open to start. */
 TAP_UNUSED static vyre_status rig_open(struct rig *rig, vyre_error *err)
 {
-    const struct vyre_backend_table *cuda = &vyre_backend_cuda;
     struct vyre_backend_setup setup = {&rig->memory, &rig->log, &rig->options};
     size_t bytes = (size_t)3 << 20;
     vyre_status status = vyre_memory_map(&rig->memory, 4096, "page", &rig->page, err);
@@ -120,7 +126,14 @@ TAP_UNUSED static vyre_status rig_open(struct rig *rig, vyre_error *err)
     rig->resident.handover =
         (struct dev_handover *)(uintptr_t)(rig->image.address + ((size_t)1 << 20));
     rig->image.resident = &rig->resident;
+    rig->run->launch.number = rig->before;
+    __atomic_store_n(&rig->image.device->page->release, rig->before, __ATOMIC_RELAXED);
     return cuda->start(rig->run, &rig->image, err);
+}
+
+TAP_UNUSED static struct dev_page *rig_page(struct rig *rig)
+{
+    return rig->page.base;
 }
 
 TAP_UNUSED static void tell(enum command command)
@@ -128,7 +141,31 @@ TAP_UNUSED static void tell(enum command command)
     atomic_store(&stub.command, command);
 }
 
-/* Waits until the fake driver has seen the kernel's end. */
+/* Links as the runtime does, with a kernel that runs: it is told to park, and E_BUSY means that it
+ * has not left yet. */
+TAP_UNUSED static vyre_status link_told(struct rig *rig, const struct vyre_native_image *image,
+                                        uint64_t *number, vyre_error *err)
+{
+    vyre_status status;
+    uint32_t tries = 0;
+    tell(TOLD);
+    do
+        status = cuda->link(rig->run, image, number, err);
+    while (status == VYRE_E_BUSY && ++tries < 20);
+    return status;
+}
+
+/* Waits until the kernel has parked and the next launch waits in its stream. */
+TAP_UNUSED static bool armed(void)
+{
+    for (uint64_t waited = 0; waited < PATIENCE_NS; waited += 50000) {
+        if (__atomic_load_n(&fake.armed, __ATOMIC_ACQUIRE)) return true;
+        breathe();
+    }
+    return false;
+}
+
+/* Waits until the fake driver has seen the end of a kernel after which none is armed. */
 TAP_UNUSED static bool parked(struct rig *rig)
 {
     for (uint64_t waited = 0; waited < PATIENCE_NS; waited += 50000) {
@@ -139,6 +176,26 @@ TAP_UNUSED static bool parked(struct rig *rig)
         breathe();
     }
     return false;
+}
+
+TAP_UNUSED static void start(struct rig *rig, uint32_t workers)
+{
+    vyre_error err;
+    rig_prepare(rig, workers);
+    must(rig_open(rig, &err), &err);
+    if (!reaches(&stub.began, 1)) bail("the kernel never began");
+}
+
+/* Ends the kernel, closes all, and checks that nothing is left. */
+TAP_UNUSED static void finish(struct rig *rig, const char *what)
+{
+    tell(STOP);
+    rig_close(rig);
+    is_u64(fake.hung, 0, "%s: no call that would not return", what);
+    is_u64(fake.alive, 0, "%s: nothing of the driver is left", what);
+    is_u64(fake.used, 0, "%s: no device memory is left", what);
+    is_u64(vyre_memory_live(&rig->memory), 0, "%s: no memory is left", what);
+    is_u64(atomic_load(&stub.deaths), 0, "%s: nobody died", what);
 }
 
 #endif

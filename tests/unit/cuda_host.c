@@ -2,7 +2,8 @@
  *
  * What makes a vyre-host one with the fake CUDA driver: linked with host_main.c, it sets the
  * driver's table before main begins. With VYRE_FAKE_DEATH in the environment its kernels end with
- * an illegal address instead of parking.
+ * an illegal address instead of parking; with VYRE_FAKE_NO_WAITS its streams cannot wait for a
+ * word.
  */
 #include <stdlib.h>
 
@@ -12,5 +13,6 @@ __attribute__((constructor)) static void use_fake(void)
 {
     fake_reset();
     if (getenv("VYRE_FAKE_DEATH")) fake.kernel_result = VYRE_CU_ILLEGAL_ADDRESS;
+    if (getenv("VYRE_FAKE_NO_WAITS")) fake.device[0].no_waits = 1;
     vyre_cuda_driver_override = &fake_driver;
 }

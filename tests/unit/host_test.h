@@ -19,6 +19,7 @@
 #include "device/complete.h"
 #include "device/system.h"
 #include "device/vitals.h"
+#include "runtime/layout_number.h"
 #include "runtime/port.h"
 #include "runtime/protocol.h"
 
@@ -148,7 +149,7 @@ TAP_UNUSED static vyre_status peer_ask(struct peer *peer, uint32_t type, const v
 
 TAP_UNUSED static void peer_hello(struct peer *peer)
 {
-    struct host_hello hello = {VYRE_VERSION, HOST_PROTOCOL, (uint32_t)getpid()};
+    struct host_hello hello = {VYRE_VERSION, HOST_PROTOCOL, (uint32_t)getpid(), host_layout()};
     if (peer_hear(peer) != HOST_HELLO) bail("the host did not say hello");
     peer_say(peer, HOST_HELLO, &hello, sizeof hello, NULL, 0);
 }
@@ -264,9 +265,9 @@ struct peer_queue {
     struct vyre_mapping rings;
 };
 
-/* Opens queue `number` with 8 slots over blocks 100 + number and 200 + number. */
-TAP_UNUSED static uint32_t peer_queue_open(struct peer *peer, struct peer_queue *queue,
-                                           uint32_t number, uint32_t tenant)
+/* Opens queue `number` with 8 slots and these flags over blocks 100 + number and 200 + number. */
+TAP_UNUSED static uint32_t peer_queue_open_with(struct peer *peer, struct peer_queue *queue,
+                                                uint32_t number, uint32_t tenant, uint32_t flags)
 {
     vyre_error err;
     uint32_t slots = 8;
@@ -280,7 +281,7 @@ TAP_UNUSED static uint32_t peer_queue_open(struct peer *peer, struct peer_queue 
                     &err),
          &err);
     must(peer_block(peer, 200 + number, VYRE_BLOCK_DEVICE, 4, -1, &err), &err);
-    uint32_t args[VYRE_SLOT_ARGS] = {number, dev_queue_shape(3, 0, tenant)};
+    uint32_t args[VYRE_SLOT_ARGS] = {number, dev_queue_shape(3, flags, tenant)};
     args[3] = 100 + number;
     args[4] = number * (uint32_t)sizeof(struct dev_bell);
     args[5] = HOST_BELLS;
@@ -288,33 +289,62 @@ TAP_UNUSED static uint32_t peer_queue_open(struct peer *peer, struct peer_queue 
     return peer_call(peer, DEV_SYS_QUEUE_OPEN, args, VYRE_SLOT_ARGS);
 }
 
-/* Runs one slot and waits for its completion; false: it never came. */
-TAP_UNUSED static bool peer_run(struct peer *peer, struct peer_queue *queue, uint32_t opcode,
-                                const uint32_t *args, uint32_t count, const uint32_t **entry)
+TAP_UNUSED static uint32_t peer_queue_open(struct peer *peer, struct peer_queue *queue,
+                                           uint32_t number, uint32_t tenant)
+{
+    return peer_queue_open_with(peer, queue, number, tenant, 0);
+}
+
+/* The completion entry with this index. */
+TAP_UNUSED static const uint32_t *peer_entry(const struct peer_queue *queue, uint32_t index)
+{
+    uint32_t slots = 1u << queue->log2_slots;
+    const char *base = queue->rings.base;
+    return (const uint32_t *)(const void *)(base + dev_queue_completion_at(slots)) +
+           (index & (slots - 1)) * VYRE_COMPLETION_WORDS;
+}
+
+/* Submits one slot. */
+TAP_UNUSED static void peer_submit(struct peer *peer, struct peer_queue *queue, uint32_t opcode,
+                                   const uint32_t *args, uint32_t count)
 {
     char *base = queue->rings.base;
     uint32_t slots = 1u << queue->log2_slots, place = queue->next & (slots - 1);
+    uint64_t one = 1;
     uint32_t *slot =
         (uint32_t *)(void *)(base + dev_queue_submission_at(slots)) + place * VYRE_SLOT_WORDS;
-    *entry =
-        (uint32_t *)(void *)(base + dev_queue_completion_at(slots)) + place * VYRE_COMPLETION_WORDS;
     memset(slot, 0, VYRE_SLOT_BYTES);
     slot[VYRE_SLOT_STATUS] = VYRE_SLOT_PUBLISHED;
     slot[VYRE_SLOT_OPCODE] = opcode;
     slot[VYRE_SLOT_PRIORITY] = VYRE_PRIORITY_NORMAL;
-    memcpy(&slot[VYRE_SLOT_ARG0], args, count * sizeof *args);
-    uint32_t lap = dev_completion_lap_of(queue->next, queue->log2_slots);
+    for (uint32_t i = 0; i < count; i++)
+        slot[VYRE_SLOT_ARG0 + i] = args[i];
     queue->next++;
     struct dev_bell *bell = (struct dev_bell *)peer->bells.base + queue->number;
     __atomic_store_n(&bell->special, queue->next, __ATOMIC_RELEASE);
     __atomic_store_n(&bell->tail, queue->next, __ATOMIC_SEQ_CST);
-    uint64_t one = 1;
-    if (write(peer->wake, &one, sizeof one) != sizeof one) return false;
+    if (write(peer->wake, &one, sizeof one) != sizeof one) bail("cannot wake the device");
+}
+
+/* Waits for the completion with this index; false: it never came. */
+TAP_UNUSED static bool peer_await(const struct peer_queue *queue, uint32_t index)
+{
+    uint32_t lap = dev_completion_lap_of(index, queue->log2_slots);
     for (int i = 0; i < patience_ms() * 20; i++) {
-        if (dev_completion_lap(*entry) == lap) return true;
+        if (dev_completion_lap(peer_entry(queue, index)) == lap) return true;
         breathe();
     }
     return false;
+}
+
+/* Runs one slot and waits for its completion; false: it never came. */
+TAP_UNUSED static bool peer_run(struct peer *peer, struct peer_queue *queue, uint32_t opcode,
+                                const uint32_t *args, uint32_t count, const uint32_t **entry)
+{
+    uint32_t index = queue->next;
+    *entry = peer_entry(queue, index);
+    peer_submit(peer, queue, opcode, args, count);
+    return peer_await(queue, index);
 }
 
 #endif

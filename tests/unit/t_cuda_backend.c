@@ -1,32 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * The CUDA backend over the fake driver: memory beside a running kernel, park, wake and launch
- * again, linking, death, and a kernel that does not end. The fake counts the calls that would never
- * have returned: there may be none.
+ * The CUDA backend over the fake driver: memory beside a running kernel, launches without a rest,
+ * linking, death, and a kernel that does not end. The fake counts the calls that would never have
+ * returned: there may be none. Parking and waking are in t_cuda_wake.c.
  */
 #include "cuda_fixture.h"
-
-static const struct vyre_backend_table *const cuda = &vyre_backend_cuda;
-
-static void start(struct rig *rig, uint32_t workers)
-{
-    vyre_error err;
-    rig_prepare(rig, workers);
-    must(rig_open(rig, &err), &err);
-    if (!reaches(&stub.began, 1)) bail("the kernel never began");
-}
-
-/* Ends the kernel, closes all, and checks that nothing is left. */
-static void finish(struct rig *rig, const char *what)
-{
-    tell(STOP);
-    rig_close(rig);
-    is_u64(fake.hung, 0, "%s: no call that would not return", what);
-    is_u64(fake.alive, 0, "%s: nothing of the driver is left", what);
-    is_u64(fake.used, 0, "%s: no device memory is left", what);
-    is_u64(vyre_memory_live(&rig->memory), 0, "%s: no memory is left", what);
-    is_u64(atomic_load(&stub.deaths), 0, "%s: nobody died", what);
-}
 
 static void test_life(void)
 {
@@ -106,19 +84,28 @@ static void test_share(void)
     ok(mapping.base == NULL && kept.base != NULL, "and the mapping is the backend's");
     uint64_t before = vyre_memory_live(&rig.memory);
     tell(PARK);
-    ok(parked(&rig), "the kernel parks");
-    cuda->wake(rig.run);
-    ok(reaches(&stub.began, 2), "and runs again");
-    ok(vyre_memory_live(&rig.memory) < before, "the mapping was unmapped meanwhile");
+    ok(armed(), "the kernel parks");
+    before -= vyre_memory_live(&rig.memory);
+    ok(before > 0, "and the mapping was unmapped before the next launch was armed");
+    must(vyre_memory_map(&rig.memory, 4096, "shared", &mapping, &err), &err);
+    must(cuda->memory->share(rig.run, &mapping, &address, &err), &err);
+    before = vyre_memory_live(&rig.memory);
+    cuda->memory->unshare(rig.run, &mapping, &rig.memory, &later);
+    is_u64(later, 1, "beside an armed one it is unregistered later too");
+    ok(reaches(&stub.began, 2), "and the kernel is woken");
     tell(PARK);
-    ok(parked(&rig), "parked again");
+    ok(armed() && vyre_memory_live(&rig.memory) < before, "so that it can be");
+    cuda->wake(rig.run);
+    ok(reaches(&stub.began, 3), "it runs a third time");
+    tell(TOLD);
+    ok(parked(&rig), "and is told to park");
     must(vyre_memory_map(&rig.memory, 4096, "shared", &mapping, &err), &err);
     must(cuda->memory->share(rig.run, &mapping, &address, &err), &err);
     cuda->memory->unshare(rig.run, &mapping, &rig.memory, &later);
-    is_u64(later, 0, "while parked at once");
+    is_u64(later, 0, "while none is armed at once");
     vyre_memory_unmap(&rig.memory, &mapping);
     cuda->wake(rig.run);
-    ok(reaches(&stub.began, 3), "and it runs a third time");
+    ok(reaches(&stub.began, 4), "and it runs a fourth time");
     finish(&rig, "share");
 }
 
@@ -145,30 +132,18 @@ static void test_relaunch(void)
     finish(&rig, "relaunch");
 }
 
-/* The kernel says that it sleeps before it has left: one wake from then on is enough, whether it
- * comes before, at or after the end. */
-static void test_wake_race(uint64_t seed)
-{
-    struct rig rig;
-    uint64_t state = seed;
-    fake_reset();
-    start(&rig, 7);
-    const struct dev_page *page = rig.page.base;
-    uint32_t lost = 0;
-    for (uint32_t i = 1; i <= 300 && !lost; i++) {
-        tell(PARK);
-        while (!__atomic_load_n(&page->sleepers, __ATOMIC_SEQ_CST))
-            sched_yield();
-        for (uint32_t spin = random_below(&state, 3000); spin > 0; spin--)
-            __atomic_signal_fence(__ATOMIC_SEQ_CST);
-        cuda->wake(rig.run);
-        if (!reaches(&stub.began, i + 1)) lost++;
-    }
-    is_u64(lost, 0, "300 parks, each followed by a launch");
-    finish(&rig, "wake");
-}
-
 static const char ptx[] = "// two functions\n.version 7.0\n";
+
+/* And is woken in the end. */
+static vyre_status link_and_run(struct rig *rig, const struct vyre_native_image *image,
+                                uint64_t *number, vyre_error *err)
+{
+    uint32_t began = atomic_load(&stub.began);
+    vyre_status status = link_told(rig, image, number, err);
+    cuda->wake(rig->run);
+    if (!reaches(&stub.began, began + 1)) bail("the kernel does not run again");
+    return status;
+}
 
 static void test_link(void)
 {
@@ -182,23 +157,20 @@ static void test_link(void)
     start(&rig, 7);
     ok(strstr(fake.table, "vyre_native_table[1] = {0};"), "a table without functions at first");
     is_u64(fake.inputs, 2, "kernel and table");
-    tell(PARK);
-    if (!parked(&rig)) bail("the kernel did not park");
-    works(cuda->link(rig.run, &one, &number, &err), &err, "link while parked");
+    works(link_and_run(&rig, &one, &number, &err), &err, "link while parked");
     is_u64(number, 1, "numbers begin at 1");
-    works(cuda->link(rig.run, &two, &number, &err), &err, "a second function of the same image");
+    works(link_and_run(&rig, &two, &number, &err), &err, "a second function of the same image");
     is_u64(number, 2, "has its own number");
     is_u64(fake.inputs, 3, "the image is linked once");
-    works(cuda->link(rig.run, &elf, &number, &err), &err, "a cubin");
+    works(link_and_run(&rig, &elf, &number, &err), &err, "a cubin");
     is_u64(number, 3, "has the next");
     ok(strstr(fake.table, "vyre_native_table[4] = {0, first_op, second_op, third_op};"),
        "the table names all three");
     ok(strstr(fake.table, ".extern .func (.param .b32 code) second_op (.param .b64 call);"),
        "and declares them");
-    works(cuda->link(rig.run, &one, &number, &err), &err, "one that is known");
+    works(link_and_run(&rig, &one, &number, &err), &err, "one that is known");
     is_u64(number, 1, "keeps its number");
-    cuda->wake(rig.run);
-    ok(reaches(&stub.began, 2), "the kernel runs again");
+    is_u64(atomic_load(&stub.began), 5, "the kernel ran after each");
     finish(&rig, "link");
 }
 
@@ -214,26 +186,23 @@ static void test_link_fails(void)
     start(&rig, 7);
     refused(cuda->link(rig.run, &good, &number, &err), VYRE_E_BUSY, &err,
             "a kernel that does not park");
-    tell(PARK);
-    works(cuda->link(rig.run, &good, &number, &err), &err, "then it parks, and is kept so");
-    refused(cuda->link(rig.run, &name, &number, &err), VYRE_E_RANGE, &err, "not a name");
+    works(link_and_run(&rig, &good, &number, &err), &err, "then it parks, and is kept so");
+    refused(link_and_run(&rig, &name, &number, &err), VYRE_E_RANGE, &err, "not a name");
     name.function = NULL;
-    refused(cuda->link(rig.run, &name, &number, &err), VYRE_E_RANGE, &err, "no name");
+    refused(link_and_run(&rig, &name, &number, &err), VYRE_E_RANGE, &err, "no name");
     name = (struct vyre_native_image){ptx, 0, "f"};
-    refused(cuda->link(rig.run, &name, &number, &err), VYRE_E_RANGE, &err, "no image");
+    refused(link_and_run(&rig, &name, &number, &err), VYRE_E_RANGE, &err, "no image");
     fake.link_log = "error   : Undefined reference to 'other_op'\nfatal   : link failed\n";
-    refused(cuda->link(rig.run, &bad, &number, &err), VYRE_E_SYSTEM, &err, "a link that fails");
+    refused(link_and_run(&rig, &bad, &number, &err), VYRE_E_SYSTEM, &err, "a link that fails");
     ok(strstr(err.message, "Undefined reference to 'other_op'"), "the first line: %s", err.message);
     is_u64(err.code, VYRE_CU_INVALID_PTX, "the code");
     is_u64(atomic_load(&stub.errors), 2, "all lines are in the log");
     fake.link_log = NULL;
     fake.blocks_each = 0;
-    refused(cuda->link(rig.run, &bad, &number, &err), VYRE_E_RANGE, &err, "a kernel without room");
+    refused(link_and_run(&rig, &bad, &number, &err), VYRE_E_RANGE, &err, "a kernel without room");
     fake.blocks_each = 2;
     is_u64(number, 1, "the number was not touched");
-    works(cuda->link(rig.run, &good, &number, &err), &err, "what was linked before still is");
-    cuda->wake(rig.run);
-    ok(reaches(&stub.began, 2), "the kernel runs again");
+    works(link_and_run(&rig, &good, &number, &err), &err, "what was linked before still is");
     finish(&rig, "link fails");
 }
 
@@ -287,14 +256,12 @@ static void test_deaf(void)
     finish(&rig, "once it has ended");
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    uint64_t seed = tap_seed(argc, argv);
     test_life();
     test_memory();
     test_share();
     test_relaunch();
-    test_wake_race(seed);
     test_link();
     test_link_fails();
     test_room();

@@ -5,6 +5,8 @@
  */
 #include "support.h"
 
+#include <pthread.h>
+
 #include <stdlib.h>
 
 #include "runtime/internal.h"
@@ -92,6 +94,90 @@ static void test_park(void)
     ok(1, "closed while parked");
 }
 
+/* The kernel has parked, whoever wakes it next. */
+static void await_parked(vyre *rt)
+{
+    while (__atomic_load_n(&rt->page->sleepers, __ATOMIC_ACQUIRE) == 0)
+        breathe();
+}
+
+struct producer {
+    pthread_t thread;
+    vyre_queue *queue;
+    uint64_t seed;
+    uint32_t rounds, done;
+};
+
+static void *produce(void *argument)
+{
+    struct producer *self = argument;
+    for (uint32_t i = 0; i < self->rounds; i++) {
+        uint64_t ticket = submit_op(self->queue, VYRE_OP_NOP, NULL, 0);
+        self->done += wait_for(self->queue, ticket).outcome == VYRE_DONE;
+        /* Until it has parked, or as it does. */
+        const struct dev_page *page = self->queue->runtime->page;
+        uint32_t looks = random_below(&self->seed, 4) == 0 ? 0 : 1000;
+        while (looks-- > 0 && __atomic_load_n(&page->sleepers, __ATOMIC_RELAXED) == 0)
+            sched_yield();
+        for (uint32_t spin = random_below(&self->seed, 3000); spin > 0; spin--)
+            __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    }
+    return NULL;
+}
+
+/* A kernel that leaves as soon as nothing is to be done, and two who have something for it,
+ * together and one after the other. */
+static void test_rounds(uint64_t seed, uint32_t rounds, const char *what)
+{
+    vyre *rt = open_fake(1);
+    struct producer producer[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        producer[i] =
+            (struct producer){.queue = open_queue(rt, 16, i), .seed = seed + i, .rounds = rounds};
+        if (pthread_create(&producer[i].thread, NULL, produce, &producer[i])) bail("no thread");
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        pthread_join(producer[i].thread, NULL);
+        is_u64(producer[i].done, rounds, "%s: every slot is done", what);
+    }
+    await_parked(rt);
+    uint32_t launches = __atomic_load_n(&rt->page->sleepers, __ATOMIC_ACQUIRE);
+    note("%s: %u launches", what, launches);
+    ok(launches > rounds / 4, "%s: the kernel has parked again and again", what);
+    vyre_close(rt);
+}
+
+static void test_no_waits(uint64_t seed)
+{
+    setenv("VYRE_FAKE_NO_WAITS", "1", 1);
+    test_rounds(seed, 50, "streams that cannot wait");
+    unsetenv("VYRE_FAKE_NO_WAITS");
+}
+
+/* Native operations are linked while the kernel is parked, and the next launch in its stream. */
+static void test_link(void)
+{
+    static const char ptx[] = ".version 7.0\n";
+    vyre_operation_options how = VYRE_OPERATION_OPTIONS_INIT;
+    vyre_operation *operation = NULL;
+    vyre_error err;
+    vyre *rt = open_fake(1000000);
+    vyre_queue *queue = vyre_queue_default(rt);
+    how.image = ptx;
+    how.image_bytes = sizeof ptx - 1;
+    how.function = "op";
+    for (uint32_t i = 0; i < 5; i++) {
+        how.opcode = 1000 + i;
+        await_parked(rt);
+        breathe();
+        works(vyre_operation_register(rt, &how, &operation, &err), &err, "link while parked");
+        run_nops(queue, 2, "after a link");
+    }
+    await_parked(rt);
+    works(vyre_stop(rt, &err), &err, "it stops while it is armed");
+    vyre_close(rt);
+}
+
 /* How often the host was started again, as soon as it was `least` times. */
 static uint32_t await_restarts(vyre *rt, uint32_t least)
 {
@@ -123,11 +209,15 @@ static void test_death(void)
     unsetenv("VYRE_FAKE_DEATH");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    uint64_t seed = tap_seed(argc, argv);
     test_slots();
     test_buffers();
     test_park();
+    test_rounds(seed, 1000, "two producers");
+    test_no_waits(seed);
+    test_link();
     test_death();
     return done();
 }

@@ -34,14 +34,23 @@ static void try_by_hand(void)
 static void try_hello(void)
 {
     struct peer peer = peer_start(path);
-    struct host_hello hello = {VYRE_VERSION, HOST_PROTOCOL, 0};
+    struct host_hello hello = {VYRE_VERSION, HOST_PROTOCOL, 0, host_layout()};
     is_u64(peer_hear(&peer), HOST_HELLO, "the host speaks first");
     const struct host_hello *said = peer.message.payload;
     is_str(said->version, VYRE_VERSION, "and says its version");
-    ok(said->protocol == HOST_PROTOCOL && said->pid == (uint32_t)peer.pid &&
-           peer.message.sender_pid == (uint32_t)peer.pid,
+    ok(said->protocol == HOST_PROTOCOL && said->layout == host_layout() &&
+           said->pid == (uint32_t)peer.pid && peer.message.sender_pid == (uint32_t)peer.pid,
        "protocol and process");
     ok(ended_with(peer_end(&peer), 0), "it ends when the connection does");
+
+    peer = peer_start(path);
+    hello.layout++;
+    peer_hear(&peer);
+    refused(peer_ask(&peer, HOST_HELLO, &hello, sizeof hello, &err), VYRE_E_CONFLICT, &err,
+            "another memory layout is refused");
+    ok(strstr(err.message, "layout") != NULL, "%s", err.message);
+    ok(ended_with(peer_end(&peer), 1), "and it ends");
+    hello.layout--;
 
     peer = peer_start(path);
     snprintf(hello.version, sizeof hello.version, "9.9.9");
@@ -195,26 +204,78 @@ static void try_blocks(void)
     ok(ended_with(peer_end(&peer), 0), "it ends");
 }
 
-/* A slot that runs again under its old ticket, here one that never was. */
-static void try_replay(struct peer *peer, const struct peer_queue *queue)
+static uint64_t ticket_of(const uint32_t *entry)
 {
-    struct host_replay replay = {.queue = queue->number, .ticket = 7};
-    replay.word[VYRE_SLOT_STATUS] = VYRE_SLOT_PUBLISHED;
-    replay.word[VYRE_SLOT_OPCODE] = VYRE_OP_ATOMIC_ADD;
-    replay.word[VYRE_SLOT_ARG0] = 1000;
-    replay.word[VYRE_SLOT_ARG0 + 1] = WORD(5);
-    works(peer_ask(peer, HOST_REPLAY, &replay, sizeof replay, &err), &err, "a slot runs again");
-    struct host_view view = {VYRE_VIEW_OBSERVABLES, 1, 20, 4};
-    uint32_t sum = 0;
-    for (int i = 0; i < patience_ms() && sum != 1120; i++) {
-        must(peer_ask(peer, HOST_VIEW, &view, sizeof view, &err), &err);
-        sum = *(uint32_t *)peer->staging.base;
-        breathe();
+    return (uint64_t)entry[VYRE_COMPLETION_TICKET_HIGH] << 32 | entry[VYRE_COMPLETION_TICKET_LOW];
+}
+
+static vyre_status replay(struct peer *peer, uint32_t number, uint64_t ticket, uint32_t opcode,
+                          uint32_t last)
+{
+    struct host_replay again = {.queue = number, .ticket = ticket, .last = last};
+    again.word[VYRE_SLOT_STATUS] = VYRE_SLOT_PUBLISHED;
+    again.word[VYRE_SLOT_OPCODE] = opcode;
+    again.word[VYRE_SLOT_ARG0] = 1;
+    again.word[VYRE_SLOT_ARG0 + 1] = WORD(5);
+    return peer_ask(peer, HOST_REPLAY, &again, sizeof again, &err);
+}
+
+/* Slots that run again under old tickets, here such as never were: all come before what is in the
+ * ring, though that was submitted first. */
+static void try_replay(void)
+{
+    static const uint32_t opcode[6] = {VYRE_OP_ATOMIC_ADD,  VYRE_OP_NOP, VYRE_OP_BATCH_FENCE,
+                                       VYRE_OP_BATCH_FENCE, VYRE_OP_NOP, VYRE_OP_ATOMIC_ADD};
+    struct peer peer = peer_ready(path);
+    struct peer_queue queue, other;
+    const uint32_t *entry, look[2] = {0, WORD(5)}, cancel[4] = {2, 104, 0, 1};
+    is_u64(peer_queue_open_with(&peer, &queue, 2, 1, DEV_QUEUE_HELD), 0, "a queue opens held");
+    is_u64(peer_queue_open(&peer, &other, 3, 1), 0, "another opens as ever");
+    peer_submit(&peer, &queue, VYRE_OP_BATCH_FENCE, NULL, 0);
+    peer_submit(&peer, &queue, VYRE_OP_ATOMIC_ADD, look, 2);
+    ok(peer_run(&peer, &other, VYRE_OP_NOP, NULL, 0, &entry), "which works");
+    is_u64(dev_completion_lap(peer_entry(&queue, 0)), 0, "the one that is held does not");
+    refused(replay(&peer, 3, 7, VYRE_OP_NOP, 0), VYRE_E_NOT_FOUND, &err,
+            "no slot runs again of a queue that is not held");
+    refused(replay(&peer, 9, 7, VYRE_OP_NOP, 0), VYRE_E_NOT_FOUND, &err, "nor of none");
+    for (uint32_t i = 0; i < 6; i++) {
+        if (i == 5) is_u64(peer_call(&peer, DEV_SYS_CANCEL, cancel, 4), 1, "one is cancelled");
+        must(replay(&peer, 2, 100 + i, opcode[i], i == 5), &err);
     }
-    is_u64(sum, 1120, "and does what it did");
-    replay.queue = 3;
-    refused(peer_ask(peer, HOST_REPLAY, &replay, sizeof replay, &err), VYRE_E_NOT_FOUND, &err,
-            "no slot of a queue that is not there");
+    refused(replay(&peer, 2, 7, VYRE_OP_NOP, 0), VYRE_E_NOT_FOUND, &err, "none after the last");
+    ok(peer_await(&queue, 7), "all end, and what was in the ring after them");
+    uint64_t seen = 0;
+    for (uint32_t i = 0; i < 6; i++)
+        seen |= 1u << (ticket_of(peer_entry(&queue, i)) - 100);
+    is_u64(seen, 63, "each under its ticket");
+    is_u64(peer_entry(&queue, 7)[VYRE_COMPLETION_RESULT0], 2, "their effects are seen");
+    ok(peer_run(&peer, &queue, VYRE_OP_NOP, NULL, 0, &entry), "the queue goes on");
+    const uint32_t number[1] = {2};
+    is_u64(peer_call(&peer, DEV_SYS_QUEUE_CLOSE, number, 1), 0, "and closes");
+    vyre_memory_unmap(&peer.memory, &queue.rings);
+    vyre_memory_unmap(&peer.memory, &other.rings);
+    ok(ended_with(peer_end(&peer), 0), "it ends");
+}
+
+/* Slots that run again while all workers sleep, or are about to: somebody must run them. */
+static void try_replay_asleep(void)
+{
+    struct peer peer = peer_ready(path);
+    const uint32_t number[1] = {2};
+    uint32_t ran = 0;
+    for (uint32_t i = 0; i < 300 && ran == i; i++) {
+        struct peer_queue queue;
+        if (peer_queue_open_with(&peer, &queue, 2, 1, DEV_QUEUE_HELD)) bail("no queue");
+        must(replay(&peer, 2, 100, VYRE_OP_NOP, 1), &err);
+        ran += peer_await(&queue, 0);
+        if (ran == i) break;
+        peer_call(&peer, DEV_SYS_QUEUE_CLOSE, number, 1);
+        must(peer_forget(&peer, 102, &err), &err);
+        must(peer_forget(&peer, 202, &err), &err);
+        vyre_memory_unmap(&peer.memory, &queue.rings);
+    }
+    is_u64(ran, 300, "slots run again while workers sleep");
+    ok(ended_with(peer_end(&peer), 0), "it ends");
 }
 
 static void try_queue(void)
@@ -244,7 +305,6 @@ static void try_queue(void)
     view = (struct host_view){VYRE_VIEW_COUNTS, 0, 1, 4};
     refused(peer_ask(&peer, HOST_VIEW, &view, sizeof view, &err), VYRE_E_RANGE, &err,
             "past the end of a view");
-    try_replay(&peer, &queue);
     refused(peer_forget(&peer, 102, &err), VYRE_E_BUSY, &err, "its rings are in use");
     refused(peer_forget(&peer, 202, &err), VYRE_E_BUSY, &err, "and its cancel bits");
     const uint32_t cancel[3] = {2, 1000, 0};
@@ -282,7 +342,7 @@ static void try_bad_queues(void)
         {1, 255, "2^255 slots"},
         {1, 0x10003, "a tenant, right in the wrong place"},
         {1, 0x40003, "tenant 4"},
-        {1, 0x403, "an unknown flag"},
+        {1, 0x803, "an unknown flag"},
         {1, 4, "16 slots in the memory of 8"},
         {2, 8, "rings from byte 8 on"},
         {3, 6, "rings of device memory"},
@@ -332,6 +392,30 @@ static void try_broken(void)
     }
 }
 
+/* The page is the application's memory: what it writes there is its own harm. */
+static void try_page(void)
+{
+    struct peer peer = peer_ready(path);
+    struct dev_page *page = peer.page.base;
+    const uint32_t cancel[3] = {2, 1000, 0};
+    for (uint32_t i = 0; i < 600; i++)
+        if (peer_call(&peer, DEV_SYS_CANCEL, cancel, 3) != 0) bail("no answer to a cancel");
+    __atomic_store_n(&page->state, DEV_GONE, __ATOMIC_RELEASE);
+    is_u64(peer_call(&peer, DEV_SYS_CANCEL, cancel, 3), DEV_NONE,
+           "a device that is said to be gone does nothing");
+    is_u64(peer_call(&peer, DEV_SYS_CANCEL, cancel, 3), DEV_NONE, "again and again");
+    ok(ended_with(peer_end(&peer), 0), "and its host lives until the end");
+
+    peer = peer_ready(path);
+    page = peer.page.base;
+    struct timespec moment = {0, 20000000};
+    nanosleep(&moment, NULL); /* its workers sleep */
+    __atomic_store_n(&page->poller, 1, __ATOMIC_RELEASE);
+    peer_slot(&peer, DEV_SYS_CANCEL, cancel, 3);
+    ok(ended_with(peer_end(&peer), 0),
+       "a host whose device was made deaf ends with its connection");
+}
+
 static void try_inject(void)
 {
     static const struct {
@@ -356,8 +440,12 @@ static void try_inject(void)
         ok(number.number == 3 ? crashed : ended_with(status, number.number == 1 ? 9 : 0),
            "and the end of the host");
     }
-    unsetenv("VYRE_HOST_TEST");
     struct peer peer = peer_ready(path);
+    number.number = 6;
+    peer_say(&peer, HOST_INJECT, &number, sizeof number, NULL, 0);
+    ok(ended_with(peer_end(&peer), 0), "one that is stuck in a call goes with its connection too");
+    unsetenv("VYRE_HOST_TEST");
+    peer = peer_ready(path);
     number.number = 1;
     refused(peer_ask(&peer, HOST_INJECT, &number, sizeof number, &err), VYRE_E_NOT_PERMITTED, &err,
             "no other host fails on demand");
@@ -378,8 +466,11 @@ int main(int argc, char **argv)
     try_open();
     try_blocks();
     try_queue();
+    try_replay();
+    try_replay_asleep();
     try_bad_queues();
     try_broken();
+    try_page();
     try_inject();
     is_u64(count_descriptors(), before, "nothing is left open here");
     return done();

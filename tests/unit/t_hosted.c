@@ -10,17 +10,47 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "runtime/protocol.h"
+#include "base/error.h"
+#include "runtime/layout_number.h"
 
-static void fake_send(const char *version, uint16_t header_version, uint32_t pid)
+static void fake_hello(const char *version, uint16_t header_version, uint32_t pid, uint32_t layout)
 {
     struct {
         struct host_header header;
         struct host_hello hello;
     } packet = {.header = {HOST_MAGIC, header_version, HOST_HELLO, 0, sizeof packet.hello},
-                .hello = {.protocol = HOST_PROTOCOL, .pid = pid}};
+                .hello = {.protocol = HOST_PROTOCOL, .pid = pid, .layout = layout}};
     snprintf(packet.hello.version, sizeof packet.hello.version, "%s", version);
     if (send(HOST_SOCKET, &packet, sizeof packet, MSG_NOSIGNAL) < 0) _exit(8);
+}
+
+static void fake_send(const char *version, uint16_t header_version, uint32_t pid)
+{
+    fake_hello(version, header_version, pid, host_layout());
+}
+
+/* A host that answers one request: with a GPU that cannot be used, or with a refusal. */
+static void fake_answer(int refuses)
+{
+    struct host_message message;
+    struct host_devices devices = {.count = 1};
+    vyre_error no = {0};
+    vyre_fail_with(&no, VYRE_E_UNSUPPORTED, "install one", "there is no driver");
+    snprintf(devices.device[0].reason, sizeof devices.device[0].reason, "it is too old");
+    snprintf(devices.device[0].fix, sizeof devices.device[0].fix, "choose a newer one");
+    struct host_reply reply = {refuses ? VYRE_E_UNSUPPORTED : VYRE_OK,
+                               (uint32_t)(refuses ? sizeof no : sizeof devices)};
+    fake_send(VYRE_VERSION, HOST_PROTOCOL, (uint32_t)getpid());
+    do {
+        if (host_receive(HOST_SOCKET, &message, 1, NULL)) _exit(8);
+    } while (message.header.type == HOST_HELLO);
+    struct host_sending sending = {.type = HOST_REPLY,
+                                   .serial = message.header.serial,
+                                   .payload = &reply,
+                                   .payload_bytes = sizeof reply,
+                                   .extra = refuses ? (const void *)&no : &devices,
+                                   .extra_bytes = reply.bytes};
+    host_send(HOST_SOCKET, &sending, NULL);
 }
 
 /* The other side of the tests below. */
@@ -29,6 +59,10 @@ static void be_fake(const char *kind)
     char byte;
     if (strcmp(kind, "exit") == 0) _exit(3);
     if (strcmp(kind, "version") == 0) fake_send("9.9.9", HOST_PROTOCOL, (uint32_t)getpid());
+    if (strcmp(kind, "layout") == 0)
+        fake_hello(VYRE_VERSION, HOST_PROTOCOL, (uint32_t)getpid(), host_layout() + 1);
+    if (strcmp(kind, "devices") == 0) fake_answer(0);
+    if (strcmp(kind, "refuse") == 0) fake_answer(1);
     if (strcmp(kind, "protocol") == 0) fake_send(VYRE_VERSION, 99, (uint32_t)getpid());
     if (strcmp(kind, "pid") == 0) fake_send(VYRE_VERSION, HOST_PROTOCOL, 1);
     if (strcmp(kind, "garbage") == 0 && send(HOST_SOCKET, "what?", 5, MSG_NOSIGNAL) < 0) _exit(8);
@@ -55,6 +89,7 @@ static void fakes(void)
     } cases[] = {
         {"exit", VYRE_E_SYSTEM, "ended with status 3", "VYRE_HOST"},
         {"version", VYRE_E_UNSUPPORTED, "9.9.9", VYRE_VERSION},
+        {"layout", VYRE_E_UNSUPPORTED, "layout", "together"},
         {"protocol", VYRE_E_CONFLICT, "version 99", "one version"},
         {"pid", VYRE_E_NOT_PERMITTED, "process", ""},
         {"garbage", VYRE_E_SIZE, "bytes", ""},
@@ -75,6 +110,49 @@ static void fakes(void)
         ok(strstr(err.message, "t_hosted") != NULL, "the path is named");
     }
     unsetenv("VYRE_TEST_FAKE");
+}
+
+/* What a host says about GPUs reaches the application whole. */
+static void said_of_devices(void)
+{
+    vyre_device devices[2] = {VYRE_DEVICE_INIT, VYRE_DEVICE_INIT};
+    char self[4096], before[4096] = "";
+    size_t count = 0;
+    vyre_error err;
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n <= 0) bail("who am I?");
+    self[n] = '\0';
+    if (getenv("VYRE_HOST")) snprintf(before, sizeof before, "%s", getenv("VYRE_HOST"));
+    setenv("VYRE_HOST", self, 1);
+    setenv("VYRE_TEST_FAKE", "devices", 1);
+    works(vyre_devices(devices, 2, &count, &err), &err, "GPUs are listed");
+    is_u64(count, 1, "one");
+    is_str(devices[0].reason, "it is too old", "that cannot be used");
+    is_str(devices[0].fix, "choose a newer one", "and what would help");
+    setenv("VYRE_TEST_FAKE", "refuse", 1);
+    refused(vyre_devices(devices, 2, &count, &err), VYRE_E_UNSUPPORTED, &err, "none are listed");
+    is_str(err.message, "there is no driver", "why");
+    is_str(err.fix, "install one", "and what would help");
+    vyre_caps caps = VYRE_CAPS_INIT;
+    works(vyre_backend_caps(VYRE_BACKEND_CUDA, &caps, &err), &err, "caps say the same");
+    ok(!caps.supported && strcmp(caps.reason, "there is no driver") == 0 &&
+           strcmp(caps.fix, "install one") == 0,
+       "%s | %s", caps.reason, caps.fix);
+    unsetenv("VYRE_TEST_FAKE");
+    if (before[0])
+        setenv("VYRE_HOST", before, 1);
+    else
+        unsetenv("VYRE_HOST");
+    /* What is true of this machine, whichever it is. */
+    vyre_options options = VYRE_OPTIONS_INIT;
+    vyre *rt = NULL;
+    options.backend = VYRE_BACKEND_CUDA;
+    options.device = "GPU-ffffffff-none";
+    refused(vyre_open(&rt, &options, &err), VYRE_E_UNSUPPORTED, &err, "a GPU that is not there");
+    options.device = "9999";
+    refused(vyre_open(&rt, &options, &err), VYRE_E_UNSUPPORTED, &err, "nor by its index");
+    if (vyre_devices(devices, 2, &count, &err))
+        ok(err.message[0] && err.fix[0], "%s | %s", err.message, err.fix);
 }
 
 static void not_found(void)
@@ -234,6 +312,7 @@ int main(void)
     if (kind) be_fake(kind);
     not_found();
     fakes();
+    said_of_devices();
     arguments();
     operations();
     allocators();

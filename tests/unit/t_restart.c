@@ -233,23 +233,6 @@ static void failures(void)
     }
 }
 
-/* Returns when the process has stopped, as /proc has it. */
-static void stop_host(pid_t pid)
-{
-    char path[64], text[512];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    kill(pid, SIGSTOP);
-    for (int i = 0; i < 100000; i++) {
-        FILE *file = fopen(path, "r");
-        size_t n = file ? fread(text, 1, sizeof text - 1, file) : 0;
-        if (file) fclose(file);
-        text[n] = '\0';
-        if (strstr(text, ") T ")) return;
-        breathe();
-    }
-    bail("process %d does not stop", (int)pid);
-}
-
 /* One that hangs is ended where the policy says so, and by vyre_close in any case. */
 static void hangs(void)
 {
@@ -270,7 +253,7 @@ static void hangs(void)
         rt = open_with(&options);
         vyre_queue *queue = vyre_queue_default(rt);
         if (stopped)
-            stop_host((pid_t)host_pid(rt));
+            freeze((pid_t)host_pid(rt));
         else
             must(vyre_hosted_inject(rt, 2, &err), &err);
         for (int i = 0; i < 8; i++)
@@ -355,7 +338,7 @@ static void sleepers(void)
         must(vyre_queue_event_fd(queue, &fd, &err), &err);
         must(vyre_queue_set_wait_mode(queue, mode, &err), &err);
         pid_t pid = (pid_t)host_pid(rt);
-        stop_host(pid); /* so that nothing ends before it dies */
+        freeze(pid); /* so that nothing ends before it dies */
         must(vyre_prep_nop(next_slot(queue), &err), &err);
         uint64_t ticket = submit(queue);
         kill(pid, SIGKILL);

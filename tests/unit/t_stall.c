@@ -6,8 +6,6 @@
  */
 #include "support.h"
 
-#include <signal.h>
-
 enum { GATE = 100, PATIENT = 101, REPORTS = 16 };
 
 #define STALL_NS 20000000ull
@@ -293,78 +291,6 @@ static void deaf(void)
     free(ear);
 }
 
-/* Stops a process in its tracks; all its threads stand when this returns. */
-static void freeze(uint32_t pid)
-{
-    char path[64], line[512] = "";
-    snprintf(path, sizeof path, "/proc/%u/stat", pid);
-    if (kill((pid_t)pid, SIGSTOP) != 0) bail("no process %u", pid);
-    for (uint64_t waited = 0; waited < PATIENCE_NS; waited += 50000) {
-        FILE *file = fopen(path, "r");
-        size_t length = file ? fread(line, 1, sizeof line - 1, file) : 0;
-        if (file) fclose(file);
-        line[length] = '\0';
-        if (strstr(line, ") T ")) return;
-        breathe();
-    }
-    bail("process %u does not stand", pid);
-}
-
-/* The page is the same where the device is another process's. */
-static void hosted_vitals(vyre *rt, const vyre_queue *queue)
-{
-    vyre_vitals vitals = VYRE_VITALS_INIT;
-    vyre_vital_queue vital;
-    vyre_error err;
-    vitals.queue = &vital;
-    vitals.queue_room = 1;
-    for (uint64_t waited = 0; !vitals.asleep && waited < PATIENCE_NS; waited += 50000) {
-        must(vyre_vitals_read(rt, &vitals, &err), &err);
-        breathe();
-    }
-    ok(vitals.asleep && vitals.workers == 2 && vitals.busy == 0 && vitals.beats > 0,
-       "a device host has vitals");
-    ok(vitals.queues == 1 && vital.queue == vyre_queue_number(queue) && vital.submitted == 1 &&
-           vital.taken == 1 && vital.completed == 1 && vital.inflight == 0,
-       "and counts its slots");
-}
-
-/* A device host that is made to hang is ended, and another one answers. */
-static void restarted(void)
-{
-    struct ear *ear = new_ear();
-    vyre_description description = VYRE_DESCRIPTION_INIT;
-    vyre_options options = cpu_options(2);
-    vyre *rt = NULL;
-    vyre_error err;
-    options.place = VYRE_PLACE_HOST;
-    options.stall_policy = VYRE_STALL_RESTART;
-    options.stall_ns = 200000000;
-    options.stall = hear;
-    options.stall_ctx = ear;
-    vyre_status status = vyre_open(&rt, &options, &err);
-    if (status) {
-        note("%s", err.message);
-        skip("there is no device host here");
-        free(ear);
-        return;
-    }
-    vyre_queue *queue = vyre_queue_default(rt);
-    wait_for(queue, submit_op(queue, VYRE_OP_NOP, NULL, 0));
-    hosted_vitals(rt, queue);
-    must(vyre_describe(rt, &description, &err), &err);
-    freeze(description.host_pid);
-    vyre_slot *slot = next_slot(queue);
-    must(vyre_prep_nop(slot, &err), &err);
-    must(vyre_slot_repeatable(queue, slot, &err), &err);
-    is_u64(wait_for(queue, submit(queue)).outcome, VYRE_DONE, "a new host runs the slot again");
-    ok(atomic_load(&ear->count) >= 1 && reported(rt) >= 1, "the stall was reported");
-    must(vyre_describe(rt, &description, &err), &err);
-    is_u64(description.restarts, 1, "and led to one restart");
-    vyre_close(rt);
-    free(ear);
-}
-
 int main(void)
 {
     threads();
@@ -375,13 +301,5 @@ int main(void)
     cancelled(2);
     overdue();
     deaf();
-    /* Under the thread sanitizer a restart here sometimes does not come to its end; the cause is
-     * not known yet. t_restart runs there. */
-#if defined(VYRE_TSAN)
-    note("the restart of a frozen device host is not tried under the thread sanitizer");
-    (void)restarted;
-#else
-    restarted();
-#endif
     return done();
 }

@@ -164,7 +164,7 @@ static void in_steps(uint64_t *state)
             uint32_t lap = (uint32_t)(t >> 6) + 1;
             uint32_t how = only < 4 ? only : (uint32_t)splitmix(state) % 4;
             steps[how]++;
-            vyre_sealing_blank(slot, lap, 1);
+            vyre_sealing_put(slot, vyre_sealing_blank(lap, 1));
             for (uint32_t i = VYRE_SLOT_ARG0; i < VYRE_SLOT_WORDS; i++)
                 slot->word[i] = (uint32_t)splitmix(state); /* of the lap before */
             if (how >= 1) fill(slot, state, args);

@@ -146,6 +146,7 @@ static void help(struct vyre_backend_run *run)
     if (!dev_lock_try(&device->page->poller)) return;
     if (dev_watch_news(&device->watch[0])) dev_poll_system(device);
     if (device->waiting_list != DEV_NONE) dev_system_retry(device);
+    dev_share_out(device); /* a slot that runs again has come this way */
     /* Not a whole pass: an end of any time may have freed a fence. */
     dev_role_leave(device, dev_load_relaxed(&device->ends) - 1);
 }

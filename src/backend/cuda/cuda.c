@@ -80,6 +80,7 @@ static vyre_status open_run(const struct vyre_backend_setup *setup, struct vyre_
     run->launch.blocks = (setup->options->workers + 1 + VYRE_CUDA_BLOCK_WARPS - 1) /
                          VYRE_CUDA_BLOCK_WARPS; /* one warp polls */
     make_locks(run);
+    vyre_cuda_finite_init(run);
     status = vyre_cuda_driver_open(&run->driver, err);
     if (!status) status = vyre_cuda_choose(&run->driver, setup->options->device, &run->device, err);
     if (!status) status = open_context(run, err);
@@ -116,4 +117,5 @@ const struct vyre_backend_table vyre_backend_cuda = {
     .help = help,
     .link = vyre_cuda_link,
     .wake = vyre_cuda_wake,
+    .wakes_by_word = 1,
 };

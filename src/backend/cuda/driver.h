@@ -66,6 +66,7 @@ enum vyre_cu_flag {
     VYRE_CU_STREAM_NON_BLOCKING = 1,
     VYRE_CU_EVENT_BLOCKING = 1,
     VYRE_CU_EVENT_NO_TIMING = 2,
+    VYRE_CU_WAIT_GEQ = 0, /* until (int32_t)(*word - value) >= 0 */
     VYRE_CU_REGISTER_PORTABLE = 1,
     VYRE_CU_REGISTER_DEVICEMAP = 2
 };

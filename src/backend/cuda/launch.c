@@ -1,29 +1,35 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * The thread that launches the resident kernel, waits for its end, and launches it again when it is
- * wanted. A kernel ends because it was stopped, because it parked, or because it may not stay
- * longer; all else is its death, and the process ends with it.
+ * The thread that launches the resident kernel, waits for its end, and launches it again. A kernel
+ * ends because it was stopped, because it parked, or because it may not stay longer; all else is
+ * its death, and the process ends with it.
  *
- * While none runs the thread does what cannot be done beside one, and measures the GPU's clock.
- * Then the kernel rests: whoever wakes it launches it, and the thread, which sleeps on the count of
- * wakes, goes on to wait for its end. A count that changed since the launch began means another
- * launch.
+ * A kernel that has parked is armed at once: a wait for page->release and the next launch are put
+ * into the stream, and the thread goes on to wait for the end of that launch. Whoever wakes the
+ * kernel stores that word and nothing else (release.h). Between the end of one launch and the next
+ * being armed no kernel runs, and the thread does what cannot be done beside one.
+ *
+ * Not armed, and not launched even for one who wants it, is a kernel that queue 0 told to park,
+ * until who did so has linked. On a GPU whose streams cannot wait for a word none is armed: there
+ * the thread looks at the word now and then.
  */
 #include <errno.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include "backend/cuda/run.h"
-#include "base/clock.h"
-#include "base/futex.h"
-#include "device/resident_poll.h"
+#include "device/release.h"
 
-#define STAY_NS        1000000000u  /* where a watchdog ends kernels after some seconds */
-#define JOIN_NS        2000000000u  /* how long the end of a stopped kernel is waited for */
-#define HOLD_NS        200000000u   /* and of one that was told to park */
-#define HELD_NS        1000000000u  /* a hold that came too late ends by itself */
+#define STAY_NS        1000000000u /* where a watchdog ends kernels after some seconds */
+#define JOIN_NS        2000000000u /* how long the end of a stopped kernel is waited for */
+#define HOLD_NS        200000000u  /* and of one that was told to park */
+#define HELD_NS        1000000000u /* a hold that came too late, or does not come, ends by itself */
 #define CLOCK_FRESH_NS 10000000000u /* after so long the two clocks may have drifted apart */
 #define CLOCK_TRIES    4u
+#define NAP_LEAST_NS   50000u   /* between two looks at page->release, where the thread looks */
+#define NAP_MOST_NS    1000000u /* at last */
+#define NAP_PART       64u      /* of the time since the kernel parked */
+#define FINITE_NS      200000u  /* how long a finite kernel stays without work */
 
 static void end_process(int code)
 {
@@ -56,27 +62,52 @@ static int measure_clock(struct vyre_backend_run *run, uint32_t tries)
     return 0;
 }
 
-/* One launch; it runs when this returns 0. */
-static int launch_kernel(struct vyre_backend_run *run)
+/* The clock as it is told to a launch, measured again where that is long ago; fewer times where the
+ * kernel is wanted. */
+static int refresh_clock(struct vyre_backend_run *run, int wanted)
+{
+    if (vyre_clock_ns() - run->launch.clock_measured_ns <= CLOCK_FRESH_NS) return 0;
+    return measure_clock(run, wanted ? 1 : CLOCK_TRIES);
+}
+
+/* The number of the next launch. A word that is ahead of it was raised for a device that had this
+ * memory before, or by somebody who lies: one launch answers it, not one for each number. */
+static uint32_t next_number(const struct vyre_cuda_launch *launch)
+{
+    uint32_t next = dev_launch_after(launch->number);
+    uint32_t release = __atomic_load_n(&launch->page->release, __ATOMIC_ACQUIRE);
+    return (int32_t)(release - next) > 0 && release != 0 ? release : next;
+}
+
+/* One launch, armed or not; it runs, or will when it is woken, when this returns 0. */
+static int launch_kernel(struct vyre_backend_run *run, int armed)
 {
     const struct vyre_cuda_driver *driver = &run->driver;
     struct vyre_cuda_launch *launch = &run->launch;
     struct dev_launch told = {0};
     void *parameters[] = {&launch->device, &told};
     int result = 0;
-    if (vyre_clock_ns() - launch->clock_measured_ns > CLOCK_FRESH_NS)
-        result = measure_clock(run, 1);
+    launch->number = next_number(launch);
     told.clock_shift = launch->clock_shift;
-    told.number = ++launch->number;
-    told.park_ns = run->options->park_ns;
+    told.clock_ns = launch->clock_measured_ns;
+    told.number = launch->number;
+    told.flags = armed ? DEV_LAUNCH_ARMED : 0;
+    told.park_ns = launch->finite ? FINITE_NS : run->options->park_ns;
     told.stay_ns = run->device.watchdog ? STAY_NS : 0;
-    if (!result)
-        result = driver->cuLaunchKernel(run->module.kernel, launch->blocks, 1, 1,
-                                        VYRE_CUDA_BLOCK_THREADS, 1, 1, 0, run->kernel_stream,
-                                        parameters, NULL);
+    if (armed)
+        result = driver->cuStreamWaitValue32(run->kernel_stream, launch->release_address,
+                                             launch->number, VYRE_CU_WAIT_GEQ);
+    if (result) return result;
+    result =
+        driver->cuLaunchKernel(run->module.kernel, launch->blocks, 1, 1, VYRE_CUDA_BLOCK_THREADS, 1,
+                               1, 0, run->kernel_stream, parameters, NULL);
+    if (result) {
+        dev_release(launch->page, launch->number); /* a stream that waits for ever has no end */
+        return result;
+    }
     /* Without the event its end is waited for in another way, which keeps a core busy. */
-    if (!result) launch->recorded = !driver->cuEventRecord(run->ended, run->kernel_stream);
-    return result;
+    launch->recorded = !driver->cuEventRecord(run->ended, run->kernel_stream);
+    return 0;
 }
 
 static int await_end(struct vyre_backend_run *run)
@@ -93,69 +124,65 @@ static void say(struct vyre_cuda_launch *launch, uint32_t *word, uint32_t value)
     pthread_mutex_unlock(&launch->lock);
 }
 
+/* Waits until somebody says something, or a point of the clock has come. (lock) */
+static int await_change(struct vyre_cuda_launch *launch, uint64_t until_ns)
+{
+    struct timespec at = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
+    return pthread_cond_timedwait(&launch->changed, &launch->lock, &at);
+}
+
 /* Waits until *word is not `seen`, at most ns. (lock) Returns whether it changed. */
 static int await(struct vyre_cuda_launch *launch, const uint32_t *word, uint32_t seen, uint64_t ns)
 {
     uint64_t until = vyre_clock_after(vyre_clock_ns(), ns);
-    struct timespec at = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
     int result = 0;
     while (*word == seen && result != ETIMEDOUT)
-        result = pthread_cond_timedwait(&launch->changed, &launch->lock, &at);
+        result = await_change(launch, until);
     return *word != seen;
 }
 
-/* Nobody launches while somebody links, or is about to. (lock) */
-static void await_release(struct vyre_cuda_launch *launch)
-{
-    while (launch->held) {
-        uint64_t now = vyre_clock_ns();
-        if (launch->held_until_ns <= now)
-            launch->held = 0;
-        else
-            await(launch, &launch->held, 1, HELD_NS);
-    }
-}
-
-static int was_woken(struct vyre_cuda_launch *launch, uint32_t seen)
-{
-    return __atomic_load_n(&launch->wakes, __ATOMIC_ACQUIRE) != seen;
-}
-
-/* Launches the kernel if it rests; else tells how that went. (lock) */
-static int launch_resting(struct vyre_backend_run *run)
-{
-    struct vyre_cuda_launch *launch = &run->launch;
-    if (!launch->resting) return launch->woken_result;
-    launch->resting = 0;
-    launch->running = 1;
-    launch->seen = __atomic_load_n(&launch->wakes, __ATOMIC_ACQUIRE);
-    launch->woken_result = launch_kernel(run);
-    return launch->woken_result;
-}
-
-/* From the end of one launch to the beginning of the next: 0, or the result of a call that failed.
+/* How long to wait for a change before the next launch is put into the stream; 0: it is now. (lock)
  */
-static int rest(struct vyre_backend_run *run)
+static uint64_t wait_before_next(struct vyre_cuda_launch *launch, int again, uint64_t left_ns)
+{
+    uint64_t rested = vyre_clock_ns() - left_ns, nap = rested / NAP_PART;
+    if (launch->held) return HELD_NS;
+    /* Whoever woke it meanwhile: he who told it to park would find it running. */
+    if (launch->awaited && rested < HELD_NS) return HELD_NS - rested;
+    if (again || launch->streams_wait) return 0;
+    if (dev_released(launch->page, dev_launch_after(launch->number))) return 0;
+    if (nap < NAP_LEAST_NS) return NAP_LEAST_NS;
+    return nap < NAP_MOST_NS ? nap : NAP_MOST_NS;
+}
+
+/* From the end of one launch to the beginning or arming of the next: 0, or the result of a call
+ * that failed. */
+static int launch_next(struct vyre_backend_run *run)
 {
     struct vyre_cuda_launch *launch = &run->launch;
-    uint32_t seen = launch->seen; /* nobody launches before this thread says that it rests */
+    uint64_t left_ns = vyre_clock_ns(), nap;
+    pthread_mutex_lock(&launch->lock);
     int again = __atomic_load_n(&launch->page->again, __ATOMIC_ACQUIRE) == launch->number;
-    int result = 0;
-    pthread_mutex_lock(&launch->lock);
     vyre_cuda_store_settle(run);
+    while ((nap = wait_before_next(launch, again, left_ns)) != 0)
+        await_change(launch, vyre_clock_ns() + nap);
     /* Not while somebody links: the clock's kernel is in the module that goes. */
-    if (!again && !launch->held && !was_woken(launch, seen))
-        result = measure_clock(run, CLOCK_TRIES);
-    launch->resting = !result;
-    pthread_mutex_unlock(&launch->lock);
-    while (!again && !result && !was_woken(launch, seen))
-        vyre_futex_wait(&launch->wakes, seen, UINT64_MAX);
-    pthread_mutex_lock(&launch->lock);
-    /* One that somebody has launched runs: its end is waited for, whoever holds the next. */
-    if (launch->resting) await_release(launch);
-    if (!result) result = launch_resting(run);
+    int wanted = again || dev_released(launch->page, dev_launch_after(launch->number));
+    int result = refresh_clock(run, wanted);
+    launch->running = 1;
+    if (!result) result = launch_kernel(run, !again && launch->streams_wait);
     pthread_mutex_unlock(&launch->lock);
     return result;
+}
+
+/* No kernel runs; whether one who links is awaited is known from the same moment on. */
+static void note_end(struct vyre_cuda_launch *launch)
+{
+    pthread_mutex_lock(&launch->lock);
+    launch->running = 0;
+    launch->awaited = __atomic_load_n(&launch->page->told, __ATOMIC_ACQUIRE) == launch->number;
+    pthread_cond_broadcast(&launch->changed);
+    pthread_mutex_unlock(&launch->lock);
 }
 
 /* The kernel has ended: why? 0: to be launched again, 1: it was stopped, -1: it died. */
@@ -180,18 +207,17 @@ static void *launch_thread(void *argument)
 {
     struct vyre_backend_run *run = argument;
     struct vyre_cuda_launch *launch = &run->launch;
-    launch->seen = __atomic_load_n(&launch->wakes, __ATOMIC_ACQUIRE);
     int result = run->driver.cuCtxSetCurrent(run->context), end = 0;
-    if (!result) result = launch_kernel(run);
+    if (!result) result = launch_kernel(run, 0);
     launch->first_result = result;
     say(launch, &launch->first, 1);
     if (result) return NULL;
     while (!end) {
         if (!result) result = await_end(run);
-        say(launch, &launch->running, 0);
+        note_end(launch);
         end = judge_end(run, result);
         if (end) break;
-        result = rest(run);
+        result = launch_next(run);
     }
     if (end < 0) vyre_cuda_on_death(VYRE_CUDA_EXIT);
     say(launch, &launch->ended, 1);
@@ -223,6 +249,24 @@ static vyre_status start_thread(struct vyre_backend_run *run, vyre_error *err)
                           "launching the resident kernel, %u blocks", launch->blocks);
 }
 
+/*
+ * Tries a wait that is over at once. No attribute of a device says whether its streams can wait
+ * (the one that there is speaks of calls that CUDA 12 has given up); the call itself says no. The
+ * clock's kernel runs behind it, so one that does not end shows before anything depends on it.
+ */
+static vyre_status try_wait(struct vyre_backend_run *run, vyre_error *err)
+{
+    struct vyre_cuda_launch *launch = &run->launch;
+    if (launch->finite) return VYRE_OK; /* one that is armed counts as started */
+    uint32_t release = __atomic_load_n(&launch->page->release, __ATOMIC_ACQUIRE);
+    int result = run->driver.cuStreamWaitValue32(run->kernel_stream, launch->release_address,
+                                                 release, VYRE_CU_WAIT_GEQ);
+    launch->streams_wait = !result;
+    if (!result || result == VYRE_CU_NOT_SUPPORTED || result == VYRE_CU_NOT_PERMITTED)
+        return VYRE_OK;
+    return vyre_fail_cuda(&run->driver, err, result, "letting a stream wait for a word");
+}
+
 vyre_status vyre_cuda_start(struct vyre_backend_run *run, const struct vyre_backend_image *image,
                             vyre_error *err)
 {
@@ -235,22 +279,25 @@ vyre_status vyre_cuda_start(struct vyre_backend_run *run, const struct vyre_back
                                         sizeof *image->resident, err);
     if (status) return status;
     launch->page = image->device->page;
+    launch->release_address =
+        (uint64_t)(uintptr_t)image->resident->page + offsetof(struct dev_page, release);
     launch->device = image->address;
+    status = try_wait(run, err);
+    if (status) return status;
     int result = measure_clock(run, CLOCK_TRIES);
     if (result) return vyre_fail_cuda(&run->driver, err, result, "reading the GPU's clock");
     return start_thread(run, err);
 }
 
-/* The caller launches at once where it can: to wake the thread first would take as long again. */
 void vyre_cuda_wake(struct vyre_backend_run *run)
 {
     struct vyre_cuda_launch *launch = &run->launch;
-    __atomic_fetch_add(&launch->wakes, 1, __ATOMIC_ACQ_REL);
     pthread_mutex_lock(&launch->lock);
-    if (launch->resting && !launch->held && run->driver.cuCtxSetCurrent(run->context) == 0)
-        launch_resting(run);
+    uint32_t parked = __atomic_load_n(&launch->page->sleepers, __ATOMIC_ACQUIRE);
+    dev_release(launch->page, dev_launch_after(parked != 0 ? parked : launch->number));
+    launch->awaited = 0;
+    pthread_cond_broadcast(&launch->changed);
     pthread_mutex_unlock(&launch->lock);
-    vyre_futex_wake(&launch->wakes, 1);
 }
 
 void vyre_cuda_join(struct vyre_backend_run *run)
@@ -276,17 +323,19 @@ vyre_status vyre_cuda_hold(struct vyre_backend_run *run, vyre_error *err)
     struct vyre_cuda_launch *launch = &run->launch;
     pthread_mutex_lock(&launch->lock);
     launch->held = 1;
-    launch->held_until_ns = UINT64_MAX;
     int parked = !launch->running || await(launch, &launch->running, 1, HOLD_NS);
-    if (!parked) launch->held_until_ns = vyre_clock_ns() + HELD_NS;
+    if (!parked) launch->held = 0;
     pthread_mutex_unlock(&launch->lock);
     if (parked) return VYRE_OK;
-    /* It was woken before this call came: the hold stays for a while, and the next park is ours. */
     return vyre_fail_with(err, VYRE_E_BUSY, "wait until long operations have ended, and try again",
                           "slots run that do not end, so the kernel cannot be linked anew");
 }
 
 void vyre_cuda_release(struct vyre_backend_run *run)
 {
-    say(&run->launch, &run->launch.held, 0);
+    struct vyre_cuda_launch *launch = &run->launch;
+    pthread_mutex_lock(&launch->lock);
+    launch->held = launch->awaited = 0;
+    pthread_cond_broadcast(&launch->changed);
+    pthread_mutex_unlock(&launch->lock);
 }

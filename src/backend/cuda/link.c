@@ -286,11 +286,12 @@ static vyre_status link_held(struct vyre_backend_run *run, const struct vyre_nat
 vyre_status vyre_cuda_link(struct vyre_backend_run *run, const struct vyre_native_image *image,
                            uint64_t *number, vyre_error *err)
 {
-    vyre_status status = check_image(image, err);
-    if (!status) status = vyre_cuda_enter(run, err);
+    vyre_status status = vyre_cuda_enter(run, err);
+    /* First of all: a kernel that was told to park rests until this is over. */
     if (!status) status = vyre_cuda_hold(run, err);
     if (status) return status;
-    status = link_held(run, image, number, err);
+    status = check_image(image, err);
+    if (!status) status = link_held(run, image, number, err);
     vyre_cuda_release(run);
     return status;
 }

@@ -11,7 +11,13 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS)
 {
     __shared__ __align__(16) struct dev_room rooms[WARPS];
     uint32_t warp = threadIdx.x / 32;
-    if (threadIdx.x == 0) dev_clock_shift = launch.clock_shift;
+    if (threadIdx.x == 0) {
+        dev_clock_shift = launch.clock_shift;
+        if (launch.flags & DEV_LAUNCH_ARMED) {
+            uint64_t woken_ns = dev_load64_relaxed(&device->page->woken_ns);
+            dev_clock_shift = dev_launch_shift(&launch, dev_clock_ns(), woken_ns);
+        }
+    }
     __syncthreads();
     dev_resident(device, &launch, blockIdx.x * WARPS + warp, &rooms[warp]);
 }

@@ -144,13 +144,12 @@ static void give_back(struct vyre_backend_run *run, uint64_t address, size_t byt
     if (granule) unmap_device(run, granule, VYRE_ARENA_GRANULE);
 }
 
-static vyre_status alloc_device(struct vyre_backend_run *run, size_t bytes, uint64_t *address,
-                                vyre_error *err)
+static vyre_status alloc_now(struct vyre_backend_run *run, size_t bytes, uint64_t *address,
+                             vyre_error *err)
 {
     uint64_t at = 0;
     size_t rounded;
-    vyre_status status = vyre_cuda_enter(run, err);
-    if (status) return status;
+    vyre_status status = VYRE_OK;
     if (bytes < SMALL_BYTES) {
         pthread_mutex_lock(&run->store.lock);
         status = take_small(run, bytes ? bytes : 1, &at, err);
@@ -166,6 +165,17 @@ static vyre_status alloc_device(struct vyre_backend_run *run, size_t bytes, uint
         give_back(run, at, bytes);
     else
         *address = at;
+    return status;
+}
+
+static vyre_status alloc_device(struct vyre_backend_run *run, size_t bytes, uint64_t *address,
+                                vyre_error *err)
+{
+    vyre_status status = vyre_cuda_enter(run, err);
+    if (!status) status = vyre_cuda_memory_begin(run, err);
+    if (status) return status;
+    status = alloc_now(run, bytes, address, err);
+    vyre_cuda_memory_end(run);
     return status;
 }
 

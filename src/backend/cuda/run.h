@@ -5,6 +5,7 @@
  * Beside a running kernel some calls of the driver never return (module loading, unregistering,
  * context destruction). So the launch thread says under launch.lock whether a kernel runs, and
  * whoever needs one of those calls holds that lock and finds it not running, or puts the call off.
+ * A kernel that is armed, in the stream behind a wait, counts as one that runs.
  *
  * Locks: launch.lock before store.lock.
  */
@@ -70,24 +71,23 @@ struct vyre_cuda_launch {
     pthread_cond_t changed;
     pthread_t thread;
     uint32_t threaded; /* the thread was started and not joined */
-    uint32_t running;  /* (lock) a kernel runs, or may */
-    uint32_t resting;  /* (lock) the kernel has parked: whoever wakes it launches it */
-    int woken_result;  /* (lock) of that launch */
-    uint32_t seen;     /* (lock) what `wakes` was before the last launch */
-    uint32_t held;     /* (lock) do not launch: somebody links, or will before held_until_ns */
-    uint64_t held_until_ns;
-    uint32_t first; /* (lock) the first launch was tried, and first_result says how it went */
+    uint32_t running;  /* (lock) a kernel runs, or may as soon as it is woken */
+    uint32_t held;     /* (lock) somebody links */
+    uint32_t awaited;  /* (lock) who told the last launch to park has neither linked nor woken it */
+    uint32_t first;    /* (lock) the first launch was tried, and first_result says how it went */
     int first_result;
-    uint32_t ended;     /* (lock) the thread launches no more */
-    uint32_t abandoned; /* the kernel did not end in time: nothing is freed any more */
-    uint32_t wakes;     /* (atomic) counts calls of wake; the thread sleeps on it */
-    uint32_t number;    /* of the last launch */
-    uint32_t recorded;  /* the event stands for the end of it */
+    uint32_t ended;        /* (lock) the thread launches no more */
+    uint32_t abandoned;    /* the kernel did not end in time: nothing is freed any more */
+    uint32_t number;       /* (lock) of the last launch; the thread alone changes it */
+    uint32_t recorded;     /* the event stands for the end of it */
+    uint32_t streams_wait; /* a stream can wait for a word: a kernel that has parked is armed */
+    uint32_t finite; /* for tools that must know all memory when a kernel starts: see finite.c */
     uint32_t blocks;
     int64_t clock_shift;
     uint64_t clock_measured_ns;
-    const struct dev_page *page; /* as this process sees it */
-    uint64_t device;             /* where the device has its struct dev_runtime */
+    struct dev_page *page;    /* as this process sees it */
+    uint64_t release_address; /* where the device has page->release */
+    uint64_t device;          /* and its struct dev_runtime */
 };
 
 struct vyre_backend_run {
@@ -142,9 +142,16 @@ vyre_status vyre_cuda_link(struct vyre_backend_run *run, const struct vyre_nativ
 vyre_status vyre_cuda_start(struct vyre_backend_run *run, const struct vyre_backend_image *image,
                             vyre_error *err);
 void vyre_cuda_join(struct vyre_backend_run *run);
+/* A kernel looks at the bells after this; where one runs, another does when it has left. */
 void vyre_cuda_wake(struct vyre_backend_run *run);
 /* Waits until no kernel runs and keeps it so; E_BUSY: it does not end. */
 vyre_status vyre_cuda_hold(struct vyre_backend_run *run, vyre_error *err);
 void vyre_cuda_release(struct vyre_backend_run *run);
+
+/* Around everything that makes memory; see finite.c. */
+vyre_status vyre_cuda_memory_begin(struct vyre_backend_run *run, vyre_error *err);
+void vyre_cuda_memory_end(struct vyre_backend_run *run);
+/* Reads from the environment whether kernels shall be finite. */
+void vyre_cuda_finite_init(struct vyre_backend_run *run);
 
 #endif

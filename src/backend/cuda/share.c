@@ -5,6 +5,7 @@
  * beside a kernel is kept until then, and unmapped through its owner afterwards.
  */
 #include "backend/cuda/run.h"
+#include "device/release.h"
 
 vyre_status vyre_cuda_register(struct vyre_backend_run *run, const struct vyre_mapping *mapping,
                                uint64_t *address, int *registered, vyre_error *err)
@@ -58,6 +59,8 @@ static int put_away(struct vyre_backend_run *run, struct vyre_cuda_shared *entry
         entry->next = run->store.deferred;
         run->store.deferred = entry;
         pthread_mutex_unlock(&run->store.lock);
+        /* One that has parked is armed: it is put off until it has parked once more. */
+        if (!run->launch.abandoned) dev_wake_parked(run->launch.page);
     }
     pthread_mutex_unlock(&run->launch.lock);
     return !now;
@@ -75,7 +78,11 @@ vyre_status vyre_cuda_share(struct vyre_backend_run *run, const struct vyre_mapp
     if (status) return status;
     struct vyre_cuda_shared *entry = memory;
     entry->mapping = *mapping;
-    status = vyre_cuda_register(run, mapping, &entry->address, &registered, err);
+    status = vyre_cuda_memory_begin(run, err);
+    if (!status) {
+        status = vyre_cuda_register(run, mapping, &entry->address, &registered, err);
+        vyre_cuda_memory_end(run);
+    }
     if (!status) {
         *address = entry->address;
         pthread_mutex_lock(&run->store.lock);

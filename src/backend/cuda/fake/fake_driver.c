@@ -47,7 +47,7 @@ void fake_count(int by)
 
 void fake_alone(void)
 {
-    if (__atomic_load_n(&fake.running, __ATOMIC_ACQUIRE))
+    if (__atomic_load_n(&fake.running, __ATOMIC_ACQUIRE) || fake_stream_stuck())
         __atomic_fetch_add(&fake.hung, 1, __ATOMIC_RELAXED);
 }
 
@@ -237,8 +237,9 @@ const struct vyre_cuda_driver fake_driver = {
     .cuDevicePrimaryCtxRelease = release,
     .cuCtxSetCurrent = set_current,
     .cuStreamCreate = stream_create,
-    .cuStreamDestroy = fake_unmake,
+    .cuStreamDestroy = fake_stream_destroy,
     .cuStreamSynchronize = fake_stream_synchronize,
+    .cuStreamWaitValue32 = fake_stream_wait,
     .cuEventCreate = event_create,
     .cuEventDestroy = fake_unmake,
     .cuEventRecord = record,

@@ -2,8 +2,8 @@
  *
  * A CUDA driver for tests: the table of driver.h over memory and threads of this process. Host
  * memory stands for the device's, and a launch of the resident kernel runs the device source as C,
- * one thread a warp. It counts what is alive, notices calls that would never return beside a
- * running kernel, and can fail at the n-th call.
+ * one thread a warp; a thread stands for its stream. It counts what is alive, notices calls that
+ * would never return beside a running kernel, and can fail at the n-th call.
  *
  * One test program has one of it; the tests set `fake` between runtimes, never beside one.
  */
@@ -23,7 +23,8 @@ struct fake_device {
     int major, minor;
     int mode; /* enum vyre_cu_compute_mode */
     int watchdog;
-    int lacks; /* an attribute that is 0, or 0 */
+    int lacks;    /* an attribute that is 0, or 0 */
+    int no_waits; /* its streams cannot wait for a word */
 };
 
 /* Runs one warp of a launch. */
@@ -46,9 +47,10 @@ struct fake {
 
     /* set by the driver; atomic where threads meet */
     uint32_t calls;
-    uint32_t failed; /* the call that was to fail came */
-    uint32_t hung;   /* calls beside a running kernel that would never have returned */
-    uint32_t running;
+    uint32_t failed;  /* the call that was to fail came */
+    uint32_t hung;    /* calls beside a running kernel that would never have returned */
+    uint32_t running; /* a kernel runs, or will when its stream has waited */
+    uint32_t armed;   /* of that: its stream waits */
     uint32_t launches;
     uint32_t alive; /* contexts, streams, events, links, modules, ranges, handles, registrations */
     size_t used;    /* bytes of device memory */

@@ -33,6 +33,9 @@ int fake_occupancy(int *blocks, void *function, int threads, size_t dynamic);
 int fake_launch(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                 unsigned block_y, unsigned block_z, unsigned shared, void *stream,
                 void **parameters, void **extra);
+int fake_stream_wait(void *stream, uint64_t address, uint32_t value, unsigned flags);
+int fake_stream_destroy(void *stream);
+int fake_stream_stuck(void); /* the kernel's stream waits, for a launch or for nothing */
 int fake_event_synchronize(void *event);
 int fake_stream_synchronize(void *stream);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * The fake driver's linker and its launches: a warp of the resident kernel is a thread.
+ * The fake driver's linker and its launches: a warp of the resident kernel is a thread, and so is
+ * its stream.
  */
 #include "backend/cuda/fake/fake_internal.h"
 
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Linking and loading. A module and its functions are their names.
  * ------------------------------------------------------------------------------------------- */
@@ -112,9 +114,13 @@ struct warp {
 
 static struct {
     struct dev_launch launch;
+    struct dev_runtime *device;
     struct warp *warps;
     uint32_t count;
+    pthread_t thread; /* the stream: waits, then runs the warps */
     void *stream;
+    const uint32_t *word; /* that the stream waits for, before what is launched next; or NULL */
+    uint32_t value;
 } kernel;
 
 static void *run_warp(void *argument)
@@ -130,19 +136,65 @@ static void *run_warp(void *argument)
     return NULL;
 }
 
+/* As the GPU compares. */
+static int waits(void)
+{
+    return kernel.word &&
+           (int32_t)(__atomic_load_n(kernel.word, __ATOMIC_ACQUIRE) - kernel.value) < 0;
+}
+
+static void *run_stream(void *argument)
+{
+    struct timespec moment = {0, 10000};
+    (void)argument;
+    while (waits())
+        nanosleep(&moment, NULL);
+    kernel.word = NULL;
+    __atomic_store_n(&fake.armed, 0, __ATOMIC_RELEASE);
+    for (uint32_t i = 0; i < kernel.count; i++) {
+        struct warp *warp = &kernel.warps[i];
+        *warp = (struct warp){.device = kernel.device, .launch = &kernel.launch, .number = i};
+        if (pthread_create(&warp->thread, NULL, run_warp, warp)) abort();
+    }
+    for (uint32_t i = 0; i < kernel.count; i++)
+        pthread_join(kernel.warps[i].thread, NULL);
+    return NULL;
+}
+
 static int launch_warps(struct dev_runtime *device, const struct dev_launch *launch, uint32_t count)
 {
     if (__atomic_exchange_n(&fake.running, 1, __ATOMIC_ACQ_REL)) return VYRE_CU_UNKNOWN;
     __atomic_fetch_add(&fake.launches, 1, __ATOMIC_RELAXED);
     kernel.launch = *launch;
+    kernel.device = device;
     kernel.warps = calloc(count, sizeof *kernel.warps);
     kernel.count = count;
-    for (uint32_t i = 0; i < count; i++) {
-        struct warp *warp = &kernel.warps[i];
-        *warp = (struct warp){.device = device, .launch = &kernel.launch, .number = i};
-        if (pthread_create(&warp->thread, NULL, run_warp, warp)) abort();
-    }
+    __atomic_store_n(&fake.armed, kernel.word != NULL, __ATOMIC_RELEASE);
+    if (pthread_create(&kernel.thread, NULL, run_stream, NULL)) abort();
     return 0;
+}
+
+int fake_stream_stuck(void)
+{
+    return !__atomic_load_n(&fake.running, __ATOMIC_ACQUIRE) && waits();
+}
+
+int fake_stream_wait(void *stream, uint64_t address, uint32_t value, unsigned flags)
+{
+    int result = fake_call();
+    if (result) return result;
+    if (fake.device[0].no_waits) return VYRE_CU_NOT_SUPPORTED;
+    if (!stream || address % 4 != 0 || flags != VYRE_CU_WAIT_GEQ) return VYRE_CU_INVALID_VALUE;
+    kernel.word = (const uint32_t *)(uintptr_t)address;
+    kernel.value = value;
+    return 0;
+}
+
+int fake_stream_destroy(void *stream)
+{
+    fake_alone();
+    kernel.word = NULL;
+    return fake_unmake(stream);
 }
 
 int fake_launch(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
@@ -158,14 +210,15 @@ int fake_launch(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_
     if (function == (void *)(uintptr_t)kernel_name)
         return launch_warps((struct dev_runtime *)(uintptr_t)address, parameters[1],
                             grid_x * block_x / 32);
+    fake_alone();
+    kernel.word = NULL;
     *(uint64_t *)(uintptr_t)address = vyre_clock_ns() - FAKE_CLOCK_BEHIND_NS;
     return 0;
 }
 
 static int await_kernel(int result)
 {
-    for (uint32_t i = 0; i < kernel.count; i++)
-        pthread_join(kernel.warps[i].thread, NULL);
+    pthread_join(kernel.thread, NULL);
     free(kernel.warps);
     kernel.warps = NULL;
     kernel.count = 0;

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 
 #define GRANULARITY ((size_t)2 << 20)
-#define REGISTERED  256u
+#define REGISTERED  4096u
 
 static void *registered[REGISTERED];
 

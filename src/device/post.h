@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * Handing over: what workers shall do is written into the handover ring, plain slots in chunks that
+ * nobody has read yet. Completions are reserved here, so they stand in the order of tickets.
+ */
+#ifndef VYRE_DEVICE_POST_H
+#define VYRE_DEVICE_POST_H
+
+#include "device/look.h"
+
+/*
+ * Reserves n completions of a queue; on the first lane. While no entry of the queue is in flight
+ * nobody else does, and an atomic operation, whose answer takes most of a microsecond, is not
+ * needed.
+ */
+DEV_FN uint64_t dev_poller_reserve(struct dev_queue *queue, uint32_t n)
+{
+    if (queue->mixed) {
+        if (dev_load_acquire(&queue->inflight, DEV_DEVICE) != 0 ||
+            queue->fence != DEV_NONE) /* A4 */
+            return dev_complete_reserve(queue, n);
+        queue->mixed = 0;
+        dev_store64_relaxed(&queue->completed, dev_load64_relaxed(&queue->completed));
+    }
+    uint64_t index = queue->completed;
+    dev_store64_relaxed(&queue->completed, index + n);
+    return index;
+}
+
+/* How many tasks may be written now; the last places are for leaving. */
+DEV_FN uint32_t dev_handover_room(const struct dev_poller *p)
+{
+    return DEV_TASKS - DEV_MAX_RESIDENT - (p->posted - p->oldest);
+}
+
+/* Cuts plain slots from the head on into chunks; returns how many slots were handed over. */
+DEV_FN uint32_t dev_post_chunks(struct dev_poller *p, uint32_t queue_number, uint32_t published)
+{
+    struct dev_runtime *rt = p->rt;
+    struct dev_queue *queue = &rt->queues[queue_number];
+    uint32_t room = dev_handover_room(p);
+    uint32_t chunks = (published + DEV_BATCH - 1) / DEV_BATCH;
+    if (chunks > DEV_WARP) chunks = DEV_WARP;
+    if (chunks > room) chunks = room;
+    uint32_t n = chunks * DEV_BATCH < published ? chunks * DEV_BATCH : published;
+    if (n == 0) return 0;
+    uint64_t head = queue->head, index = 0;
+    DEV_FIRST
+    {
+        dev_add_relaxed(&queue->chunked, n);
+        queue->tasks = p->posted + chunks;
+        /* Here and not by the workers: so completions stand in the order of their tickets. */
+        index = dev_poller_reserve(queue, n);
+    }
+    index = dev_warp_first64(index);
+    if (!queue->setup.sealed) dev_fence_both(DEV_SYSTEM); /* A1 */
+    dev_warp_sync();
+    DEV_ROLES(i)
+    {
+        struct dev_task task;
+        task.kind = DEV_TASK_CHUNK;
+        task.queue = queue_number;
+        task.first = head + i * DEV_BATCH;
+        task.index = index + i * DEV_BATCH;
+        task.count = n - i * DEV_BATCH < DEV_BATCH ? n - i * DEV_BATCH : DEV_BATCH;
+        if (i < chunks) dev_task_write(rt->handover, p->posted + i, &task);
+    }
+    p->posted += chunks;
+    return n;
+}
+
+/* Writes `count` like tasks. */
+DEV_FN void dev_post_like(struct dev_poller *p, uint32_t kind, uint32_t count)
+{
+    struct dev_task task;
+    task.kind = kind;
+    task.queue = 0;
+    task.count = 0;
+    task.first = 0;
+    task.index = 0;
+    DEV_ROLES(i)
+    {
+        for (uint32_t k = i; k < count; k += DEV_WARP)
+            dev_task_write(p->rt->handover, p->posted + k, &task);
+    }
+    p->posted += count;
+}
+
+/* A task for each entry that was put into a run queue. */
+DEV_FN void dev_post_entries(struct dev_poller *p)
+{
+    uint32_t wanted = dev_warp_first(p->rt->pushes) - p->pushes;
+    uint32_t room = wanted != 0 ? dev_handover_room(p) : 0;
+    if (wanted > room) wanted = room;
+    if (wanted == 0) return;
+    dev_post_like(p, DEV_TASK_ENTRY, wanted);
+    p->pushes += wanted;
+}
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * Telling producers which places are free.
+ *
+ * Slots are taken in order, but workers copy chunks in any order, and a place may be written over
+ * only when what was there has been copied. So the poller follows the tasks in their order, and
+ * tells each queue's producer how far all copies have come.
+ */
+#ifndef VYRE_DEVICE_RECORDS_H
+#define VYRE_DEVICE_RECORDS_H
+
+#include "device/look.h"
+
+/* Records are loaded before a look, which hides the time that takes, and judged after it. */
+DEV_FN void dev_records_load(struct dev_poller *p, struct dev_word128 *record)
+{
+    p->picked = dev_load_relaxed(&p->rt->handover->picked);
+    p->free_count = dev_load_relaxed(&p->rt->free_count);
+    DEV_ROLES(i)
+    {
+        record[DEV_MINE(i)] =
+            dev_load128_relaxed(&p->rt->handover->record[(p->oldest + i) % DEV_TASKS]);
+    }
+}
+
+/*
+ * A queue whose tasks have all copied what they name is copied up to its head. Not only once no
+ * task is on its way: under load there always is one, and one may wait long for a worker, while the
+ * producer of another queue waits for a place.
+ */
+DEV_FN void dev_copied_all(struct dev_poller *p)
+{
+    struct dev_runtime *rt = p->rt;
+    int none = p->oldest == p->posted;
+    DEV_ROLES(i)
+    {
+        for (uint32_t at = 1 + i; at < rt->watch_count; at += DEV_WARP) {
+            const struct dev_queue *queue = &rt->queues[rt->watch[at].queue];
+            if (queue->setup.classified && (none || (int32_t)(p->oldest - queue->tasks) >= 0))
+                dev_store_relaxed(&queue->setup.page->copied, (uint32_t)queue->head);
+        }
+    }
+    p->lagging = !none;
+}
+
+/* Whether the queue of a record is still the one that it was: a queue may close when its last chunk
+ * has ended, before anybody has looked at the record, and then its page is no longer ours. */
+DEV_FN int dev_record_counts(const struct dev_runtime *rt, uint32_t number,
+                             const struct dev_word128 *record)
+{
+    const struct dev_queue *queue = &rt->queues[number];
+    return queue->open && queue->head - record->high <= queue->setup.slots;
+}
+
+DEV_FN void dev_records_judge(struct dev_poller *p, const struct dev_word128 *record)
+{
+    uint32_t waits[DEV_WARP_ROLES];
+    uint64_t low[DEV_WARP_ROLES];
+    /* Branches hang on these: no lane may have its own. */
+    p->picked = dev_warp_first(p->picked);
+    p->free_count = dev_warp_first(p->free_count);
+    if (p->oldest != p->posted) {
+        DEV_ROLES(i)
+        {
+            uint32_t number = p->oldest + i;
+            low[DEV_MINE(i)] = record[DEV_MINE(i)].low;
+            waits[DEV_MINE(i)] =
+                i >= p->posted - p->oldest || (uint32_t)(low[DEV_MINE(i)] >> 32) != number + 1;
+        }
+        uint32_t mask = dev_warp_ballot(waits), run = 0;
+        while (run < DEV_WARP && (mask >> run & 1) == 0)
+            run++;
+        DEV_ROLES(i)
+        {
+            uint64_t after = dev_warp_word(low, i + 1 < DEV_WARP ? i + 1 : i);
+            uint32_t queue = (uint32_t)low[DEV_MINE(i)] >> 16;
+            int last = i + 1 == run || (uint32_t)after >> 16 != queue;
+            int chunk = ((uint32_t)low[DEV_MINE(i)] & 0xFFu) == DEV_TASK_CHUNK;
+            if (i < run && last && chunk && dev_record_counts(p->rt, queue, &record[DEV_MINE(i)]))
+                dev_store_relaxed(&p->rt->queues[queue].setup.page->copied,
+                                  (uint32_t)record[DEV_MINE(i)].high);
+        }
+        p->oldest += run;
+    }
+    p->busy = p->posted != p->picked || p->free_count != p->rt->inflight_slots;
+    if (p->lagging && (p->oldest == p->posted || ++p->lags % DEV_LAG_LOOKS == 0)) dev_copied_all(p);
+    p->glance.still = !p->busy && !p->lagging && p->oldest == p->posted;
+}
+
+#endif
