@@ -84,7 +84,7 @@ typedef struct vyre_completion {
 /**
  * Opens a queue; close it with vyre_queue_close, or leave it to vyre_close. options NULL: all
  * defaults. Statuses: E_NULL, E_SIZE, E_RESERVED, E_RANGE, E_CONFLICT, E_LIMIT (max_queues),
- * E_NO_MEMORY, E_STOPPED.
+ * E_NO_MEMORY, E_STOPPED, E_LOST.
  */
 VYRE_API vyre_status vyre_queue_open(vyre *runtime, const vyre_queue_options *options,
                                      vyre_queue **queue, vyre_error *err);
@@ -129,7 +129,8 @@ VYRE_API vyre_slot *vyre_queue_slots(vyre_queue *queue, uint32_t wanted, uint32_
 /**
  * Publishes all slots got since the last submit. *ticket, unless NULL, receives the ticket of the
  * first; the others follow by one. Nothing prepared is no error: *ticket is then the next ticket to
- * come. Statuses: E_NULL, E_STOPPED (nothing was published; the slots are forgotten).
+ * come. Statuses: E_NULL; E_STOPPED, or E_LOST where the device host is gone for good (nothing was
+ * published; the slots are forgotten).
  */
 VYRE_API vyre_status vyre_queue_submit(vyre_queue *queue, uint64_t *ticket, vyre_error *err);
 

@@ -149,7 +149,7 @@ typedef struct vyre_options {
                           completion ring; default 50 us, 1 us..1 s */
     const char *device; /**< CUDA: which GPU, by index ("1") or UUID ("GPU-..."); NULL: the first */
     const char *host;   /**< path of vyre-host; NULL: the variable VYRE_HOST, then where it was
-                           installed */
+                           installed, then near the program or libvyre */
     vyre_stall_fn stall; /**< NULL: a stall is only logged */
     void *stall_ctx;
 } vyre_options;

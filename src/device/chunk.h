@@ -190,7 +190,7 @@ DEV_FN void dev_chunk_run(struct dev_runtime *rt, struct dev_room *room,
     uint32_t n = task->count;
     uint64_t index = task->index;
     uint32_t torn = dev_rows_certify(rt, room, task);
-    DEV_FIRST dev_record_write(rt->handover, task->number, task);
+    DEV_FIRST dev_record_write(rt->handover, task->number, task, queue->opened);
     dev_rows_count(rt, queue, room, n, torn);
     dev_warp_sync();
     DEV_ROLES(i)

@@ -78,12 +78,14 @@ DEV_FN void dev_task_widen(struct dev_task *task, const struct dev_queue *queue)
         completed + (uint64_t)(int64_t)(int32_t)((uint32_t)task->index - (uint32_t)completed);
 }
 
-/* The worker has read everything that the task names: slots may be written over. */
+/* The worker has read everything that the task names: slots may be written over. `opened` is the
+ * queue's, which cannot close before. */
 DEV_FN void dev_record_write(struct dev_handover *ring, uint32_t number,
-                             const struct dev_task *task)
+                             const struct dev_task *task, uint32_t opened)
 {
     struct dev_word128 word;
-    word.low = (uint64_t)(number + 1) << 32 | task->queue << 16 | task->kind;
+    word.low =
+        (uint64_t)(number + 1) << 32 | task->queue << 16 | (opened & 0xFFu) << 8 | task->kind;
     word.high = task->first + task->count;
     dev_store128_relaxed(&ring->record[number % DEV_TASKS], word);
 }

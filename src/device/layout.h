@@ -140,9 +140,10 @@ struct dev_queue {
     uint64_t completed; /* (atomic) completion entries reserved; the next one's index */
     uint32_t inflight;  /* (atomic) slots taken and not ended, a waiting fence not counted */
     uint32_t
-        chunked;    /* (atomic) slots in chunks that were handed to workers of a resident kernel */
-    uint32_t runs;  /* (atomic) those of them that run programs */
-    uint32_t tasks; /* (poller) resident kernel: number after that of its last chunk's task */
+        chunked;     /* (atomic) slots in chunks that were handed to workers of a resident kernel */
+    uint32_t runs;   /* (atomic) those of them that run programs */
+    uint32_t tasks;  /* (poller) resident kernel: number after that of its last chunk's task */
+    uint32_t opened; /* (poller) how often this number was opened; tells queues apart that had it */
 };
 
 enum dev_handle_kind {

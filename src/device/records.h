@@ -36,7 +36,10 @@ DEV_FN void dev_copied_all(struct dev_poller *p)
     {
         for (uint32_t at = 1 + i; at < rt->watch_count; at += DEV_WARP) {
             const struct dev_queue *queue = &rt->queues[rt->watch[at].queue];
-            if (queue->setup.classified && (none || (int32_t)(p->oldest - queue->tasks) >= 0))
+            /* One that has had no chunks for long has an old number in `tasks`: none under way will
+             * do as well (A14). */
+            if (queue->setup.classified && (none || (int32_t)(p->oldest - queue->tasks) >= 0 ||
+                                            dev_load_acquire(&queue->chunked, DEV_DEVICE) == 0))
                 dev_store_relaxed(&queue->setup.page->copied, (uint32_t)queue->head);
         }
     }
@@ -44,12 +47,14 @@ DEV_FN void dev_copied_all(struct dev_poller *p)
 }
 
 /* Whether the queue of a record is still the one that it was: a queue may close when its last chunk
- * has ended, before anybody has looked at the record, and then its page is no longer ours. */
+ * has ended, before anybody has looked at the record, and then its page is no longer ours; another
+ * one may have its number by then. */
 DEV_FN int dev_record_counts(const struct dev_runtime *rt, uint32_t number,
                              const struct dev_word128 *record)
 {
     const struct dev_queue *queue = &rt->queues[number];
-    return queue->open && queue->head - record->high <= queue->setup.slots;
+    return queue->open && ((uint32_t)record->low >> 8 & 0xFFu) == (queue->opened & 0xFFu) &&
+           queue->head - record->high <= queue->setup.slots;
 }
 
 DEV_FN void dev_records_judge(struct dev_poller *p, const struct dev_word128 *record)

@@ -113,7 +113,7 @@ DEV_FN void dev_resident_worker(struct dev_runtime *rt, struct dev_room *room, u
             dev_task_widen(&task, &rt->queues[task.queue]);
             dev_chunk_run(rt, room, &task);
         } else {
-            DEV_FIRST dev_record_write(ring, number, &task);
+            DEV_FIRST dev_record_write(ring, number, &task, 0);
             dev_resident_entry(rt, room, worker);
         }
         dev_warp_sync();

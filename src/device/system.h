@@ -232,6 +232,7 @@ DEV_FN uint32_t dev_sys_queue_open(struct dev_runtime *rt, const uint32_t *arg)
     queue->inflight = 0;
     queue->chunked = 0;
     queue->runs = 0;
+    queue->opened++;
     dev_grace_open(queue);
     queue->watch = rt->watch_count;
     queue->open = (arg[1] >> 8 & DEV_QUEUE_HELD) != 0 ? DEV_OPEN_HELD : 1u;

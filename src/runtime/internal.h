@@ -257,6 +257,10 @@ void vyre_system_collect(vyre *runtime);
 
 /* Whether the device has stopped taking work. */
 int vyre_runtime_stopped(const vyre *runtime);
+/* Whether no device works any more, and none will: all that it did is in the rings. */
+int vyre_runtime_gone(const vyre *runtime);
+/* Whether the device in a device host is being stopped by this side. */
+int vyre_hosted_stopping(const vyre *runtime);
 
 /* The error of a call on a device that does not take work any more: E_STOPPED or E_LOST. */
 vyre_status vyre_runtime_refuse(const vyre *runtime, vyre_error *err);

@@ -197,8 +197,7 @@ void vyre_queue_keep_end(vyre_queue *queue, uint64_t ticket, uint32_t outcome)
 
 static int device_gone(const vyre_queue *queue)
 {
-    /* A6 pairs with R6 in worker.h: every entry and final head was written before. */
-    return dev_load_acquire(&queue->runtime->page->state, DEV_SYSTEM) == DEV_GONE;
+    return vyre_runtime_gone(queue->runtime);
 }
 
 /* The device has stopped and is gone: what it did not take has not run, and never will. Only the

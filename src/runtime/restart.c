@@ -110,9 +110,9 @@ static int ours(const struct vyre_hosted *hosted, uint32_t number)
 static void end_for_good(struct vyre_hosted *hosted)
 {
     vyre *runtime = hosted->runtime;
-    if (!stopping(hosted)) __atomic_store_n(&runtime->lost, 1, __ATOMIC_RELEASE);
+    int lost = !stopping(hosted);
     find_queues(hosted);
-    if (dev_load_acquire(&runtime->page->state, DEV_SYSTEM) != DEV_GONE) {
+    if (lost || dev_load_acquire(&runtime->page->state, DEV_SYSTEM) != DEV_GONE) {
         for (uint32_t i = 0; i <= runtime->options.max_queues; i++) {
             struct vyre_salvage salvage = {.for_good = 1};
             if (!ours(hosted, i)) continue;
@@ -120,6 +120,9 @@ static void end_for_good(struct vyre_hosted *hosted)
             count_lost(hosted, salvage.lost);
         }
         pthread_mutex_lock(&hosted->lock);
+        /* Not sooner: from then on the page is believed, and what is not salvaged ends as untaken.
+         */
+        if (lost) __atomic_store_n(&runtime->lost, 1, __ATOMIC_RELEASE);
         dev_store_release(&runtime->page->state, DEV_GONE, DEV_SYSTEM); /* R6 */
         for (uint32_t i = 0; i <= runtime->options.max_queues; i++)
             if (ours(hosted, i)) vyre_queue_tell(hosted->queues[i].queue);
@@ -294,6 +297,11 @@ int vyre_hosted_restart(struct vyre_hosted *hosted, const char *why)
     if (!stopping(hosted))
         vyre_log_line(log, VYRE_LOG_ERROR, "the device is gone: no device host could be started");
     return 0;
+}
+
+int vyre_hosted_stopping(const vyre *runtime)
+{
+    return stopping(runtime->hosted);
 }
 
 /* From outside the keeper.

@@ -26,7 +26,9 @@
 
 #define HOST_NAME "vyre-host"
 #ifndef VYRE_HOST_PATH /* the build says where it is installed */
-#    define VYRE_HOST_PATH "/usr/local/libexec/" HOST_NAME
+#    define VYRE_HOST_PATH     "/usr/local/libexec/vyre/" HOST_NAME
+#    define VYRE_HOST_FROM_BIN "../libexec/vyre/" HOST_NAME
+#    define VYRE_HOST_FROM_LIB "../libexec/vyre/" HOST_NAME
 #endif
 #define WAIT_PIDFD ((idtype_t)3) /* P_PIDFD; older headers have no name for it */
 
@@ -40,30 +42,36 @@ static int runnable(const char *path)
     return access(path, X_OK) == 0;
 }
 
-/* The executable beside `file`. */
-static int beside(const char *file, char path[HOST_PATH_ROOM])
+/* The executable that is called so, seen from the directory of `file`. */
+static int seen_from(const char *file, const char *name, char path[HOST_PATH_ROOM])
 {
     const char *slash = strrchr(file, '/');
     if (!slash) return 0;
-    int n = snprintf(path, HOST_PATH_ROOM, "%.*s/%s", (int)(slash - file), file, HOST_NAME);
+    int n = snprintf(path, HOST_PATH_ROOM, "%.*s/%s", (int)(slash - file), file, name);
     return n > 0 && n < HOST_PATH_ROOM && runnable(path);
 }
 
-static int beside_program(char path[HOST_PATH_ROOM])
+/* Beside `file`, as in a build, or where an installation that was moved as a whole has it. */
+static int near(const char *file, const char *installed, char path[HOST_PATH_ROOM])
+{
+    return seen_from(file, HOST_NAME, path) || seen_from(file, installed, path);
+}
+
+static int near_program(char path[HOST_PATH_ROOM])
 {
     char own[HOST_PATH_ROOM];
     ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
     if (n <= 0) return 0;
     own[n] = '\0';
-    return beside(own, path);
+    return near(own, VYRE_HOST_FROM_BIN, path);
 }
 
-static int beside_library(char path[HOST_PATH_ROOM])
+static int near_library(char path[HOST_PATH_ROOM])
 {
     Dl_info own;
     char real[PATH_MAX];
     if (dladdr((const void *)(uintptr_t)&vyre_host_find, &own) == 0 || !own.dli_fname) return 0;
-    return realpath(own.dli_fname, real) && beside(real, path);
+    return realpath(own.dli_fname, real) && near(real, VYRE_HOST_FROM_LIB, path);
 }
 
 static vyre_status take(const char *name, const char *from, char path[HOST_PATH_ROOM],
@@ -86,9 +94,9 @@ vyre_status vyre_host_find(const char *asked, char path[HOST_PATH_ROOM], vyre_er
     if (variable && variable[0] != '\0') return take(variable, "VYRE_HOST", path, err);
     if (snprintf(path, HOST_PATH_ROOM, "%s", installed) < HOST_PATH_ROOM && runnable(path))
         return VYRE_OK;
-    if (beside_program(path) || beside_library(path)) return VYRE_OK;
+    if (near_program(path) || near_library(path)) return VYRE_OK;
     vyre_fail(err, VYRE_E_NOT_FOUND,
-              "the device host was not found: not at %.100s, nor beside the program or libvyre",
+              "the device host was not found: not at %.100s, nor near the program or libvyre",
               installed);
     vyre_fail_fix(err, "install " HOST_NAME ", or set VYRE_HOST or options.host to its path");
     return VYRE_E_NOT_FOUND;
@@ -233,8 +241,8 @@ vyre_status vyre_host_start(const char *asked, struct vyre_host_process *process
     vyre_host_end(process, ended ? HOST_ENDING_NS : 0, how, sizeof how);
     if (ended) {
         vyre_fail(err, status, "the device host %.120s said nothing and %s", path, how);
-        vyre_fail_fix(err, "run `%.100s --version`, and set VYRE_HOST to an executable that runs",
-                      path);
+        vyre_fail_fix(
+            err, "run `%.90s --version`: if that is not vyre-host " VYRE_VERSION ", name it", path);
     } else if (err) {
         *err = why;
         snprintf(err->message, sizeof err->message, "the device host %.100s: %.110s", path,
@@ -278,6 +286,8 @@ int vyre_host_end(struct vyre_host_process *process, uint64_t patience_ns, char 
 {
     int ended = 1;
     if (how) snprintf(how, room, "is gone");
+    /* Before its socket closes: a host that sees that stops its device, which takes time. */
+    if (patience_ns == 0 && process->pidfd >= 0) vyre_host_kill(process);
     if (process->socket >= 0) close(process->socket);
     if (process->pid > 0 && process->pidfd < 0) {
         kill(process->pid, SIGKILL); /* a child that nobody has reaped: the number is still its */
@@ -312,7 +322,8 @@ vyre_status vyre_host_await(const struct vyre_host_process *process, struct host
             if (got <= 0) return got;
         }
         if (n == 0 && left_ms == 0)
-            return vyre_fail_with(err, VYRE_E_TIMEOUT, "end the process and try again",
+            return vyre_fail_with(err, VYRE_E_TIMEOUT,
+                                  "check that the program is vyre-host, and try again",
                                   "process %d does not answer", (int)process->pid);
     }
 }

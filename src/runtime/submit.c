@@ -156,7 +156,8 @@ vyre_status vyre_queue_submit(vyre_queue *queue, uint64_t *ticket, vyre_error *e
 {
     if (!queue) return vyre_fail(err, VYRE_E_NULL, "queue is null");
     const struct dev_page *device = queue->runtime->page;
-    if (__atomic_load_n(&device->state, __ATOMIC_RELAXED) != DEV_RUNNING) {
+    if (__atomic_load_n(&device->state, __ATOMIC_RELAXED) != DEV_RUNNING &&
+        vyre_runtime_stopped(queue->runtime)) {
         queue->got = queue->submitted;
         queue->overrides = 0;
         return vyre_runtime_refuse(queue->runtime, err);
@@ -164,15 +165,16 @@ vyre_status vyre_queue_submit(vyre_queue *queue, uint64_t *ticket, vyre_error *e
     uint64_t first = queue->submitted;
     if (queue->got != first) {
         if (queue->deadline_ns != 0 || queue->overrides != 0) set_deadlines(queue);
-        if (queue->new_marks != 0 && queue->guarded) shadow(queue);
         if (seal(queue) && queue->classify) classify(queue);
+        if (queue->new_marks != 0 && queue->guarded) shadow(queue); /* as they are submitted */
         __atomic_store_n(&queue->submitted, queue->got, __ATOMIC_RELEASE);
         ring(queue);
         dev_fence_full(); /* F1, pairs with F2 in worker.h: the device sees the doorbell or we see
                              that it sleeps */
         if (dev_load_relaxed(&device->poller) == 0 && dev_load_relaxed(&device->sleepers) != 0)
             queue->runtime->port->wake(queue->runtime);
-        if (dev_load_relaxed(&device->state) == DEV_GONE) tell_watcher(queue);
+        if (dev_load_relaxed(&device->state) == DEV_GONE && vyre_runtime_gone(queue->runtime))
+            tell_watcher(queue);
     }
     if (ticket) *ticket = first;
     return VYRE_OK;

@@ -17,9 +17,27 @@
 #define DROP_PATIENCE_NS                                                                           \
     50000u /* most things are unused when they are freed: the answer comes at once */
 
+/*
+ * Whether what the page says about the device's end is to be believed. A device host that ends on
+ * its own, because it was asked wrongly or its socket closed, stops its device and says so in the
+ * page, while another one is about to take its place.
+ */
+static int believed(const vyre *runtime)
+{
+    return !runtime->hosted || __atomic_load_n(&runtime->lost, __ATOMIC_ACQUIRE) ||
+           vyre_hosted_stopping(runtime);
+}
+
 int vyre_runtime_stopped(const vyre *runtime)
 {
-    return __atomic_load_n(&runtime->page->state, __ATOMIC_ACQUIRE) != DEV_RUNNING;
+    return __atomic_load_n(&runtime->page->state, __ATOMIC_ACQUIRE) != DEV_RUNNING &&
+           believed(runtime);
+}
+
+int vyre_runtime_gone(const vyre *runtime)
+{
+    /* A6 pairs with R6 in worker.h: every entry and final head was written before. */
+    return dev_load_acquire(&runtime->page->state, DEV_SYSTEM) == DEV_GONE && believed(runtime);
 }
 
 vyre_status vyre_runtime_refuse(const vyre *runtime, vyre_error *err)

@@ -38,8 +38,7 @@ static uint64_t advance(struct vyre_watcher *watcher)
 
 static int gone(const struct vyre_watcher *watcher)
 {
-    const struct dev_page *device = watcher->queue->runtime->page;
-    return dev_load_acquire(&device->state, DEV_SYSTEM) == DEV_GONE;
+    return vyre_runtime_gone(watcher->queue->runtime);
 }
 
 static void signal_fd(const struct vyre_watcher *watcher)

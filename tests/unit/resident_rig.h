@@ -101,8 +101,10 @@ TAP_UNUSED static void rig_join(struct rig *rig)
 TAP_UNUSED static void rig_wake(struct rig *rig)
 {
     dev_fence_full(); /* F1 */
-    if (dev_load_relaxed(&rig->page.poller) != 0 || dev_load_relaxed(&rig->page.sleepers) == 0)
-        return;
+    do {              /* it may take its word back */
+        if (dev_load_relaxed(&rig->page.poller) != 0 || dev_load_relaxed(&rig->page.sleepers) == 0)
+            return;
+    } while (dev_load_acquire(&rig->page.left, DEV_SYSTEM) != rig->launch.number);
     if (rig->running) rig_join(rig);
     rig_launch(rig);
 }

@@ -273,6 +273,41 @@ static void hangs(void)
     }
 }
 
+/* A host that ends on its own stops its device and says so in the page: that is not the end of the
+ * runtime. And a slot that was written by hand runs again like any other. */
+static void last_words(void)
+{
+    vyre_options options = host_options(2);
+    vyre_queue_options how = VYRE_QUEUE_OPTIONS_INIT;
+    vyre *rt = open_with(&options);
+    vyre_queue *queue = NULL;
+    vyre_completion end;
+    vyre_error err;
+    size_t count = 0;
+    how.slots = 8;
+    how.flags = VYRE_QUEUE_SEALED;
+    must(vyre_queue_open(rt, &how, &queue, &err), &err);
+    freeze((pid_t)host_pid(rt));
+    __atomic_store_n(&rt->page->state, DEV_GONE, __ATOMIC_RELEASE);
+    vyre_slot *slot = next_slot(queue);
+    must(vyre_prep_store_u32(slot, WORD(2), 5, &err), &err);
+    must(vyre_slot_repeatable(queue, slot, &err), &err);
+    slot = next_slot(queue);
+    slot->word[VYRE_SLOT_STATUS] = VYRE_SLOT_PUBLISHED;
+    slot->word[VYRE_SLOT_OPCODE] = VYRE_OP_NOP;
+    slot->word[VYRE_SLOT_TENANT] = 0;
+    must(vyre_slot_repeatable(queue, slot, &err), &err);
+    uint64_t ticket = 0;
+    works(vyre_queue_submit(queue, &ticket, &err), &err, "slots are taken in beside a dying host");
+    must(vyre_queue_reap(queue, &end, 1, &count, &err), &err);
+    is_u64(count, 0, "and are not over with it");
+    kill_host(rt);
+    is_u64(wait_for(queue, ticket).outcome, VYRE_DONE, "the next host runs them");
+    end = wait_for(queue, ticket + 1);
+    ok(end.outcome == VYRE_DONE && end.fault == 0, "the one that was written by hand too");
+    vyre_close(rt);
+}
+
 /* No host can be started again: an end, not a wait. */
 static void gone_for_good(void)
 {
@@ -398,6 +433,7 @@ int main(int argc, char **argv)
     set_up_calls();
     failures();
     hangs();
+    last_words();
     gone_for_good();
     leaks();
     no_children();

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * How the poller of a resident kernel learns what was copied, and tells producers: its functions
+ * are called by hand, in states that a running kernel is in for microseconds or after days.
+ */
+#include "resident_rig.h"
+
+/* A rig whose kernel has left, so that the caller is its poller. */
+static void take_over(struct rig *rig, struct dev_poller *p, uint32_t first_task)
+{
+    memset(p, 0, sizeof *p);
+    rig_open(rig, 1, 0);
+    rig_stop(rig);
+    rig->rt.shutdown = 0;
+    p->rt = &rig->rt;
+    p->room = rig->room[0];
+    p->posted = p->oldest = first_task;
+    p->free_count = rig->rt.inflight_slots;
+    p->glance.fav.watch = 1;
+}
+
+static void open_ring(struct rig *rig)
+{
+    uint32_t args[VYRE_SLOT_ARGS];
+    ring_make(rig, 1, 64, 0);
+    rig_open_args(&rig->ring[1], args);
+    dev_sys_queue_open(&rig->rt, args);
+}
+
+static uint32_t copied(const struct rig *rig)
+{
+    const struct dev_queue_page *page = (const void *)rig->ring[1].mapping;
+    return dev_load_relaxed(&page->copied);
+}
+
+/* Two chunks of the queue are handed over. */
+static void post(struct rig *rig, struct dev_poller *p)
+{
+    dev_post_chunks(p, 1, 64);
+    dev_head_advance(&rig->rt.queues[1], &rig->rt.watch[1], 64);
+}
+
+/* A record that is judged after its queue has closed, and another has its number. */
+static void of_a_closed_queue(void)
+{
+    static struct rig rig;
+    static struct dev_poller p;
+    struct dev_word128 record[DEV_WARP_ROLES];
+    const struct dev_task other = {.kind = DEV_TASK_ENTRY};
+    take_over(&rig, &p, 100);
+    open_ring(&rig);
+    p.posted++; /* task 100, of somebody else, has not copied yet */
+    post(&rig, &p);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct dev_task task = {
+            .kind = DEV_TASK_CHUNK, .queue = 1, .count = 32, .first = (uint64_t)32 * i};
+        dev_record_write(rig.rt.handover, 101 + i, &task, rig.rt.queues[1].opened);
+    }
+    rig.rt.queues[1].chunked = 0;
+    rig.ring[1].bell->tail = 64;
+    ok(dev_sys_queue_close(&rig.rt, 1), "a queue whose chunks have ended closes");
+    ring_free(&rig.ring[1]);
+    open_ring(&rig);
+    post(&rig, &p); /* nobody has copied these */
+    dev_record_write(rig.rt.handover, 100, &other, 0);
+    dev_records_load(&p, record);
+    dev_records_judge(&p, record);
+    is_u64(p.oldest, 103, "its records are judged when their turn comes");
+    is_u64(copied(&rig), 0, "and say nothing about the next queue of its number");
+}
+
+/* A queue without chunks while others have had more tasks than half of 32 bits count. */
+static void after_many_tasks(void)
+{
+    static struct rig rig;
+    static struct dev_poller p;
+    take_over(&rig, &p, 0x80000010u);
+    open_ring(&rig);
+    p.posted++;
+    dev_head_advance(&rig.rt.queues[1], &rig.rt.watch[1], 5);
+    rig.rt.queues[1].chunked = 3;
+    dev_copied_all(&p);
+    is_u64(copied(&rig), 0, "nothing is said while chunks of the queue are on their way");
+    rig.rt.queues[1].chunked = 0;
+    dev_copied_all(&p);
+    is_u64(copied(&rig), 5, "its places are free, however long ago its last chunk was");
+}
+
+int main(void)
+{
+    of_a_closed_queue();
+    after_many_tasks();
+    return done();
+}
