@@ -241,8 +241,10 @@ vyre_status vyre_host_start(const char *asked, struct vyre_host_process *process
     vyre_host_end(process, ended ? HOST_ENDING_NS : 0, how, sizeof how);
     if (ended) {
         vyre_fail(err, status, "the device host %.120s said nothing and %s", path, how);
-        vyre_fail_fix(
-            err, "run `%.90s --version`: if that is not vyre-host " VYRE_VERSION ", name it", path);
+        vyre_fail_fix(err,
+                      "run `%.90s --version`: if it is not vyre-host " VYRE_VERSION
+                      ", let VYRE_HOST name that",
+                      path);
     } else if (err) {
         *err = why;
         snprintf(err->message, sizeof err->message, "the device host %.100s: %.110s", path,
