@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * Writes the programs that `vyre bench vm` runs, as C source on stdout. Runs at build time, so
- * that the command itself has only their bytes. Sizes divide evenly, and an access out of bounds
- * would do no harm, so there are no guards.
+ * Writes the programs that `vyre bench vm` runs, as C source on stdout: the kernels of the source
+ * that it is given, and the same built by hand. Runs at build time, so that the command itself has
+ * only their bytes. Sizes divide evenly, and an access out of bounds would do no harm, so there are
+ * no guards.
  */
+#include <assert.h>
+
 #include "ir_build.h"
 #include "vm_programs.h"
+#include "vyre/compile.h"
 
 static struct ir_buffer *scalar(const char *text, uint8_t type)
 {
@@ -25,30 +29,20 @@ static struct ir_expr *shift_right(struct ir_expr *value, uint32_t by)
 }
 
 /* out[i] = a * x[i] + y[i] */
-static struct ir_program *saxpy_of(uint32_t count)
+static struct ir_program *hand_saxpy(void)
 {
-    in("x", IR_TYPE_F32, count);
-    in("y", IR_TYPE_F32, count);
+    in("x", IR_TYPE_F32, VM_SAXPY_COUNT);
+    in("y", IR_TYPE_F32, VM_SAXPY_COUNT);
     scalar("a", IR_TYPE_F32);
-    out("out", IR_TYPE_F32, count);
+    out("out", IR_TYPE_F32, VM_SAXPY_COUNT);
     workgroup(VM_LANES, 1, 1);
     return program(let("i", gid(0)),
                    store("out", var("i"),
                          add(mul(load("a", u32(0)), load("x", var("i"))), load("y", var("i")))));
 }
 
-static struct ir_program *saxpy(void)
-{
-    return saxpy_of(VM_SAXPY_COUNT);
-}
-
-static struct ir_program *saxpy_small(void)
-{
-    return saxpy_of(VM_SAXPY_SMALL_COUNT);
-}
-
 /* Rounds until a point of the plane escapes; the loop is a while. */
-static struct ir_program *mandelbrot(void)
+static struct ir_program *hand_mandelbrot(void)
 {
     scalar("width", IR_TYPE_U32);
     scalar("step", IR_TYPE_F32);
@@ -73,7 +67,7 @@ static struct ir_program *mandelbrot(void)
         store("out", gid(0), var("rounds")));
 }
 
-static struct ir_program *xorshift(void)
+static struct ir_program *hand_xorshift(void)
 {
     in("in", IR_TYPE_U32, VM_XORSHIFT_COUNT);
     out("out", IR_TYPE_U32, VM_XORSHIFT_COUNT);
@@ -87,7 +81,7 @@ static struct ir_program *xorshift(void)
 }
 
 /* Horner's rule, one statement a coefficient. */
-static struct ir_program *polynomial(void)
+static struct ir_program *hand_polynomial(void)
 {
     static const float c[VM_POLYNOMIAL_TERMS] = VM_POLYNOMIAL_COEFFICIENTS;
     struct ir_list body = {0};
@@ -113,7 +107,7 @@ static struct ir_list count_byte(uint32_t at)
 }
 
 /* Every lane counts in a table of its own; then every lane adds up some bins of all tables. */
-static struct ir_program *bytes(void)
+static struct ir_program *hand_bytes(void)
 {
     in("in", IR_TYPE_U32, VM_BYTES_COUNT / 4);
     shared("counts", IR_TYPE_U32, VM_BYTES_LANES * VM_BYTES_BINS);
@@ -173,20 +167,45 @@ static struct ir_program *nodes_200(void)
     return made;
 }
 
-/* One lane alone: what an instruction costs by itself. */
-static struct ir_program *lane(void)
+static void write_array(const char *text, const unsigned char *wire, size_t length)
 {
-    out("out", IR_TYPE_U32, 1);
-    workgroup(1, 1, 1);
-    return program(
-        let("x", u32(1)),
-        loop("i", u32(0), u32(VM_LANE_ROUNDS),
-             list(assign("x", add(mul(var("x"), u32(1664525)), u32(1013904223))),
-                  assign("x", bin(IR_BIN_BIT_XOR, var("x"), shift_right(var("x"), 16))))),
-        store("out", u32(0), var("x")));
+    printf("\nstatic const unsigned char %s[%zu] = {", text, length);
+    for (size_t i = 0; i < length; i++)
+        printf("%s%u,", i % 16 == 0 ? "\n    " : " ", wire[i]);
+    printf("\n};\nconst struct vm_bytes vm_program_%s = {%s, sizeof %s};\n", text, text, text);
 }
 
-static int write_array(const char *text, const struct ir_program *made)
+/* A source of 200 lines: one kernel, in pieces of the kinds that nodes_200 has. */
+static int write_source_200(void)
+{
+    enum { PIECES = 24, OTHERS = 8 }; /* lines: 8 a piece, and what is around them */
+    static_assert(8 * PIECES + OTHERS == VM_SOURCE_LINES, "200 lines");
+    char *text = NULL;
+    size_t length = 0;
+    FILE *file = open_memstream(&text, &length);
+    if (file == NULL) return 1;
+    fprintf(file,
+            "// Made to be compiled: %d lines.\n@workgroup(256)\n"
+            "kernel pieces(in f32 x[], in u32 words[], out f32 result[8192])\n{\n"
+            "    u32 last = words[i];\n",
+            VM_SOURCE_LINES);
+    for (int k = 0; k < PIECES; k++) {
+        fprintf(file, "    f32 value%d = x[i + %d] * 1.5;\n", k, k);
+        fprintf(file, "    u32 count%d = words[i] & %d;\n", k, k + 1);
+        fprintf(file, "    if (count%d < 4) {\n        value%d += 0.25;\n", k, k);
+        fprintf(file, "    } else count%d -= 3;\n", k);
+        fprintf(file, "    for (u32 k = 0; k < count%d; k++) value%d *= 0.5;\n", k, k);
+        fprintf(file, "    last ^= count%d + %d;\n", k, k);
+        fprintf(file, "    result[i * 32 + %d] = value%d;\n", k, k);
+    }
+    fprintf(file, "    result[i * 32 + 31] = f32(last);\n    assert(last != 1);\n}\n");
+    if (fclose(file) != 0) return 1;
+    write_array("source_200", (const unsigned char *)text, length);
+    free(text);
+    return 0;
+}
+
+static int write_tree(const char *text, const struct ir_program *made)
 {
     size_t length = 0;
     vyre_error err;
@@ -197,31 +216,72 @@ static int write_array(const char *text, const struct ir_program *made)
         free(wire);
         return 1;
     }
-    printf("\nstatic const unsigned char %s[%zu] = {", text, length);
-    for (size_t i = 0; i < length; i++)
-        printf("%s%u,", i % 16 == 0 ? "\n    " : " ", wire[i]);
-    printf("\n};\nconst struct vm_bytes vm_program_%s = {%s, sizeof %s};\n", text, text, text);
+    write_array(text, wire, length);
     free(wire);
     return 0;
 }
 
-int main(void)
+struct source {
+    const char *path;
+    char *text;
+    size_t length;
+};
+
+static int read_source(struct source *source)
 {
+    FILE *file = fopen(source->path, "rb");
+    source->text = malloc(VYRE_SOURCE_MOST_BYTES);
+    if (file == NULL || source->text == NULL) {
+        fprintf(stderr, "make_programs: cannot read %s\n", source->path);
+        return 1;
+    }
+    source->length = fread(source->text, 1, VYRE_SOURCE_MOST_BYTES, file);
+    fclose(file);
+    return 0;
+}
+
+static int write_kernel(const struct source *source, const char *name)
+{
+    vyre_compile_options options = VYRE_COMPILE_OPTIONS_INIT;
+    vyre_kernel *kernel = NULL;
+    const void *wire = NULL;
+    size_t length = 0;
+    vyre_error err;
+    options.file = source->path;
+    options.kernel = name;
+    if (vyre_kernel_compile(source->text, source->length, &options, &kernel, &err) != VYRE_OK ||
+        vyre_kernel_bytes(kernel, &wire, &length, &err) != VYRE_OK) {
+        fprintf(stderr, "make_programs: %s\n", err.message);
+        return 1;
+    }
+    write_array(name, wire, length);
+    vyre_kernel_free(kernel);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+#define NAME(name) #name,
+    static const char *const kernels[] = {VM_KERNELS(NAME)};
+#define ROW(name) {#name, name},
     static const struct {
         const char *name;
         struct ir_program *(*make)(void);
-    } programs[] = {
-#define ROW(name) {#name, name},
-        VM_PROGRAMS(ROW)};
+    } programs[] = {VM_BY_HAND(ROW)};
+    struct source source = {argc == 2 ? argv[1] : "kernels.vyre", NULL, 0};
     struct vyre_memory memory;
     int code = 0;
-    if (vyre_memory_init(&memory, NULL, NULL) != VYRE_OK) return 1;
+    if (vyre_memory_init(&memory, NULL, NULL) != VYRE_OK || read_source(&source) != 0) return 1;
     printf("/* Made by bench/make_programs.c. */\n#include \"vm_programs.h\"\n");
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0] && code == 0; i++)
+        code = write_kernel(&source, kernels[i]);
     for (size_t i = 0; i < sizeof programs / sizeof programs[0] && code == 0; i++) {
         begin(&memory);
         struct ir_program *made = programs[i].make();
-        code = write_array(programs[i].name, made);
+        code = write_tree(programs[i].name, made);
         vyre_ir_program_free(made);
     }
+    if (code == 0) code = write_source_200();
+    free(source.text);
     return code == 0 && fflush(stdout) == 0 ? 0 : 1;
 }

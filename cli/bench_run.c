@@ -72,6 +72,21 @@ static int no_such_line(const struct bench *bench, const char *only)
     return CLI_EXIT_MISUSE;
 }
 
+/* `auto` took the workers of this process, whose measurements have no use for a GPU or a host. */
+static int check_device(const struct bench *bench, const struct cli_args *args)
+{
+    if (bench->table->pins_if_asked) return 0; /* the table of a device outside this process */
+    if (args->device != NULL) {
+        cli_complain("--device names a GPU, and --backend auto found none that it can use",
+                     args->device, "run `vyre info` to see why, or leave --device out");
+        return CLI_EXIT_ENVIRONMENT;
+    }
+    if (args->host == NULL) return 0;
+    cli_complain("--host names a device host, and --backend auto took the CPU in this process",
+                 args->host, "add --place host, or leave --host out");
+    return CLI_EXIT_MISUSE;
+}
+
 static int run_rounds(struct bench *bench, const uint8_t wanted[BENCH_MAX_LINES])
 {
     int code = bench->table->begin != NULL ? bench->table->begin(bench) : 0;
@@ -93,6 +108,8 @@ int bench_run(struct bench *bench, const struct cli_args *args)
 {
     uint8_t wanted[BENCH_MAX_LINES];
     if (choose(bench, args->only, wanted) == 0) return no_such_line(bench, args->only);
+    int refused = check_device(bench, args);
+    if (refused != 0) return refused;
     bench->args = args;
     bench->workers = args->workers == VYRE_DEFAULT ? 1 : args->workers;
     bench->rounds = args->seconds < 0.2 && bench->table->rounds > 3 ? 3 : bench->table->rounds;

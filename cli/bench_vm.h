@@ -24,6 +24,7 @@ enum bench_vm_line {
 
 struct vm_problem {
     const struct vm_bytes *program;
+    const struct vm_bytes *by_hand; /* the same as VIR0 that was built by hand */
     vm_peer_fn timed, exact;
     uint32_t inputs;
     size_t count;        /* elements */
@@ -70,6 +71,9 @@ struct vm_wanted {
  * failure nothing is left. */
 int vm_place(vyre *runtime, const struct vm_wanted *wanted, struct vm_placed *placed);
 int vm_place_problem(vyre *runtime, const struct vm_problem *problem, struct vm_placed *placed);
+/* Loads another program and binds it to the buffers of `placed`. */
+int vm_place_beside(vyre *runtime, const struct vm_bytes *program, const struct vm_placed *placed,
+                    struct vm_placed *beside);
 void vm_place_free(struct vm_placed *placed);
 
 /* Runs it once and waits; the run's scalars are placed->arrays.scalar. 0 or an exit code. */
@@ -81,7 +85,8 @@ int vm_placed_run(struct vm_placed *placed, vyre_queue *queue, vyre_completion *
 /* A problem that lines have asked for; all zero before the first of them. */
 struct vm_ready {
     struct vm_placed placed;
-    vyre_buffer *peer_out; /* where the C peer writes: memory as the program's */
+    struct vm_placed by_hand; /* the other program, with the same buffers */
+    vyre_buffer *peer_out;    /* where the C peer writes: memory as the program's */
     void *peer_memory;
     unsigned char *exact; /* the right result */
 };
@@ -94,13 +99,15 @@ struct vm_state {
     struct vm_pocl *pocl;
 };
 
-int bench_step_vm_c(struct bench *bench, uint32_t line);      /* bench_vm_rates.c */
-int bench_step_vm_run(struct bench *bench, uint32_t line);    /* bench_vm_rates.c */
-int bench_step_vm_two(struct bench *bench, uint32_t line);    /* bench_vm_rates.c */
-int bench_step_vm_oracle(struct bench *bench, uint32_t line); /* bench_vm_oracle.c */
-int bench_step_vm_pocl(struct bench *bench, uint32_t line);   /* bench_vm_small.c */
-int bench_step_vm_small(struct bench *bench, uint32_t line);  /* bench_vm_small.c */
-int bench_step_vm_lane(struct bench *bench, uint32_t line);   /* bench_vm_small.c */
-int bench_step_vm_load(struct bench *bench, uint32_t line);   /* bench_vm_small.c */
+int bench_step_vm_c(struct bench *bench, uint32_t line);       /* bench_vm_rates.c */
+int bench_step_vm_run(struct bench *bench, uint32_t line);     /* bench_vm_rates.c */
+int bench_step_vm_hand(struct bench *bench, uint32_t line);    /* bench_vm_rates.c */
+int bench_step_vm_two(struct bench *bench, uint32_t line);     /* bench_vm_rates.c */
+int bench_step_vm_oracle(struct bench *bench, uint32_t line);  /* bench_vm_oracle.c */
+int bench_step_vm_pocl(struct bench *bench, uint32_t line);    /* bench_vm_small.c */
+int bench_step_vm_small(struct bench *bench, uint32_t line);   /* bench_vm_small.c */
+int bench_step_vm_lane(struct bench *bench, uint32_t line);    /* bench_vm_small.c */
+int bench_step_vm_load(struct bench *bench, uint32_t line);    /* bench_vm_small.c */
+int bench_step_vm_compile(struct bench *bench, uint32_t line); /* bench_vm_small.c */
 
 #endif

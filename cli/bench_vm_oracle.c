@@ -46,7 +46,7 @@ static int lay_out(const struct vm_problem *problem, struct oracle_work *work)
         if ((buffer.flags & VYRE_KERNEL_BUFFER_SCALAR) != 0) {
             work->run.buffer[i] = (unsigned char *)&work->arrays.scalar[scalars++ % 4];
             work->run.bytes[i] = sizeof(uint32_t);
-        } else if ((buffer.flags & VYRE_KERNEL_BUFFER_OUTPUT) != 0) {
+        } else if ((buffer.flags & VYRE_KERNEL_BUFFER_WRITTEN) != 0) {
             work->run.buffer[i] = work->out;
             work->run.bytes[i] = work->out_bytes;
         } else {
@@ -107,7 +107,7 @@ static int run_work(struct bench *bench, uint32_t line, struct vm_oracle *oracle
 
 int bench_step_vm_oracle(struct bench *bench, uint32_t line)
 {
-    const struct vm_problem *problem = &vm_problems[line / 4];
+    const struct vm_problem *problem = &vm_problems[line / 5];
     const char *why = NULL;
     struct oracle_work work;
     struct vm_oracle *oracle =

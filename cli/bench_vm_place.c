@@ -51,8 +51,8 @@ static int bind_buffers(struct vm_placed *placed)
             return cli_fail("cannot describe a buffer", &err);
         if ((buffer.flags & (VYRE_KERNEL_BUFFER_WORKGROUP | VYRE_KERNEL_BUFFER_SCALAR)) != 0)
             continue;
-        bound[i] = (buffer.flags & VYRE_KERNEL_BUFFER_OUTPUT) != 0 ? placed->out
-                                                                   : placed->in[inputs++ % 2];
+        bound[i] = (buffer.flags & VYRE_KERNEL_BUFFER_WRITTEN) != 0 ? placed->out
+                                                                    : placed->in[inputs++ % 2];
     }
     if (vyre_bindings_create(placed->program, bound, info.buffers, &placed->bindings, &err) !=
         VYRE_OK)
@@ -71,20 +71,33 @@ void vm_place_free(struct vm_placed *placed)
     memset(placed, 0, sizeof *placed);
 }
 
+static int load(vyre *runtime, const struct vm_bytes *program, struct vm_placed *placed)
+{
+    vyre_error err;
+    if (vyre_program_load(runtime, program->bytes, program->length, NULL, &placed->program, &err) !=
+        VYRE_OK)
+        return cli_fail("cannot load a program", &err);
+    int code = bind_buffers(placed);
+    placed->run.program = placed->program;
+    placed->run.bindings = placed->bindings;
+    return code;
+}
+
+int vm_place_beside(vyre *runtime, const struct vm_bytes *program, const struct vm_placed *placed,
+                    struct vm_placed *beside)
+{
+    *beside = *placed;
+    return load(runtime, program, beside);
+}
+
 int vm_place(vyre *runtime, const struct vm_wanted *wanted, struct vm_placed *placed)
 {
     vyre_run run = VYRE_RUN_INIT;
-    vyre_error err;
     memset(placed, 0, sizeof *placed);
     placed->run = run;
     placed->arrays.count = wanted->count;
     int code = make_buffers(runtime, wanted, placed);
-    if (code == 0 && vyre_program_load(runtime, wanted->program->bytes, wanted->program->length,
-                                       NULL, &placed->program, &err) != VYRE_OK)
-        code = cli_fail("cannot load a program", &err);
-    if (code == 0) code = bind_buffers(placed);
-    placed->run.program = placed->program;
-    placed->run.bindings = placed->bindings;
+    if (code == 0) code = load(runtime, wanted->program, placed);
     placed->run.grid[0] = wanted->groups;
     if (code != 0) vm_place_free(placed);
     return code;

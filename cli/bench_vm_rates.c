@@ -14,7 +14,7 @@
 
 static uint32_t problem_of(uint32_t line)
 {
-    return line / 4;
+    return line / 5;
 }
 
 static void fill_inputs(const struct vm_problem *problem, const struct vm_placed *placed)
@@ -42,6 +42,9 @@ static int get_ready(struct bench *bench, uint32_t number, struct vm_ready **mad
     if (ready->exact != NULL) return 0;
     int code = vm_place_problem(state->session.runtime, problem, &ready->placed);
     if (code != 0) return code;
+    code =
+        vm_place_beside(state->session.runtime, problem->by_hand, &ready->placed, &ready->by_hand);
+    if (code != 0) return code;
     if (vyre_buffer_create(state->session.runtime, bytes, VYRE_DEVICE, &ready->peer_out, &err) !=
             VYRE_OK ||
         vyre_buffer_map(ready->peer_out, &ready->peer_memory, &err) != VYRE_OK)
@@ -55,6 +58,7 @@ static int get_ready(struct bench *bench, uint32_t number, struct vm_ready **mad
     struct vm_arrays arrays = ready->placed.arrays;
     arrays.out = ready->exact;
     problem->exact(&arrays);
+    memcpy(ready->by_hand.arrays.scalar, ready->placed.arrays.scalar, sizeof arrays.scalar);
     return 0;
 }
 
@@ -132,6 +136,20 @@ int bench_step_vm_run(struct bench *bench, uint32_t line)
     bench_add(bench, line, rate.elements);
     if (line == VM_LINE_XORSHIFT) bench_add(bench, VM_LINE_STEPS, rate.steps);
     return 0;
+}
+
+int bench_step_vm_hand(struct bench *bench, uint32_t line)
+{
+    struct vm_state *state = bench->state;
+    const struct vm_problem *problem = &vm_problems[problem_of(line)];
+    struct vm_ready *ready = NULL;
+    struct rate rate;
+    int code = get_ready(bench, problem_of(line), &ready);
+    if (code == 0)
+        code = run_for(problem, &ready->by_hand, state->session.queue[0], bench->slice_ns, &rate);
+    if (code == 0) code = check(problem, &ready->by_hand, ready->exact);
+    if (code == 0) bench_add(bench, line, rate.elements);
+    return code;
 }
 
 /* A runtime of its own, which is gone afterwards. */

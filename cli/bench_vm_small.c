@@ -124,10 +124,12 @@ int bench_step_vm_lane(struct bench *bench, uint32_t line)
     return 0;
 }
 
-int bench_step_vm_load(struct bench *bench, uint32_t line)
+/* How long it takes to make a kernel of something, over and over. */
+static int measure_making(struct bench *bench, uint32_t line, const struct vm_bytes *from,
+                          vyre_status (*make)(const struct vm_bytes *from, vyre_kernel **kernel,
+                                              vyre_error *err))
 {
     struct bench_percentiles lines = {line, BENCH_NONE, BENCH_NONE, BENCH_NONE, BENCH_NONE, 1e3};
-    const struct vm_bytes *program = &vm_program_nodes_200;
     size_t count = 0;
     uint64_t begin = bench_clock_ns();
     uint64_t now = begin;
@@ -135,12 +137,33 @@ int bench_step_vm_load(struct bench *bench, uint32_t line)
         vyre_kernel *kernel = NULL;
         vyre_error err;
         uint64_t start = bench_clock_ns();
-        vyre_status status = vyre_kernel_read(program->bytes, program->length, NULL, &kernel, &err);
+        vyre_status status = make(from, &kernel, &err);
         now = bench_clock_ns();
         vyre_kernel_free(kernel);
-        if (status != VYRE_OK) return cli_fail("cannot read a program", &err);
+        if (status != VYRE_OK) return cli_fail("cannot make a kernel", &err);
         bench->samples[count++] = bench_sample(now - start);
     }
     bench_add_percentiles(bench, &lines, bench->samples, count);
     return 0;
+}
+
+static vyre_status read_kernel(const struct vm_bytes *from, vyre_kernel **kernel, vyre_error *err)
+{
+    return vyre_kernel_read(from->bytes, from->length, NULL, kernel, err);
+}
+
+static vyre_status compile_kernel(const struct vm_bytes *from, vyre_kernel **kernel,
+                                  vyre_error *err)
+{
+    return vyre_kernel_compile((const char *)from->bytes, from->length, NULL, kernel, err);
+}
+
+int bench_step_vm_load(struct bench *bench, uint32_t line)
+{
+    return measure_making(bench, line, &vm_program_nodes_200, read_kernel);
+}
+
+int bench_step_vm_compile(struct bench *bench, uint32_t line)
+{
+    return measure_making(bench, line, &vm_program_source_200, compile_kernel);
 }

@@ -61,12 +61,15 @@ struct cli_args {
     int no_subgroups;         /**< 1: refuse subgroup operations */
     int program;              /**< 1: statements instead of bytecode */
     int strict;               /**< 1: an access out of bounds is a fault */
+    int check;                /**< 1: change nothing, only report */
+    const char *output;       /**< NULL: the name of the source with .vir */
     const char *kernel;       /**< NULL: the only one */
     const char *grid;         /**< "X,Y,Z"; NULL: as VIR0's rule says */
     const char *filter;       /**< NULL: every case */
     struct cli_list in;       /**< NAME=FILE */
     struct cli_list out;      /**< NAME=FILE */
     struct cli_list set;      /**< NAME=VALUE */
+    struct cli_list size;     /**< NAME=ELEMENTS */
     double timeout;           /**< seconds; 0: none */
 };
 
@@ -80,6 +83,8 @@ int vyre_cli_info(const struct cli_args *args);
 int vyre_cli_demo(const struct cli_args *args);
 int vyre_cli_bench_dispatch(const struct cli_args *args);
 int vyre_cli_bench_vm(const struct cli_args *args);
+int vyre_cli_build(const struct cli_args *args);
+int vyre_cli_fmt(const struct cli_args *args);
 int vyre_cli_verify(const struct cli_args *args);
 int vyre_cli_dis(const struct cli_args *args);
 int vyre_cli_exec(const struct cli_args *args);

@@ -158,7 +158,7 @@ static int run_program(struct run_case *c, int *ended)
 static int say_end(const struct run_case *c)
 {
     const vyre_completion *end = &c->run.end;
-    char at[320];
+    char at[KERNEL_PLACE_ROOM];
 
     if (end->outcome != VYRE_FAULTED)
         return conform_say(c->result, CONFORM_FAIL, "the run was %s", kernel_outcome_name(end));
@@ -245,7 +245,7 @@ static int must_be_rejected(struct run_case *c, int code, int decode)
 static int run_case(struct run_case *c)
 {
     const char *kind = c->row->kind;
-    struct kernel_wish wish = {0, 1};
+    struct kernel_wish wish = {0, 1, NULL};
     struct cli_bytes program = {NULL, 0};
 
     if (strncmp(c->row->name, "h_val_cap_", 10) == 0) wish.flags = VYRE_KERNEL_NO_SUBGROUPS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * `vyre dis`: prints a VIR0 program as text, the bytecode or the statements. Only a program that
- * was accepted has a text.
+ * `vyre dis`: prints a program as text, the bytecode or the statements. Only one that was accepted
+ * has a text.
  */
 #include "kernel.h"
 
@@ -14,13 +14,14 @@ static int put(void *ctx, const char *text, size_t length)
 int vyre_cli_dis(const struct cli_args *args)
 {
     const char *path = args->operands.item[0];
-    struct kernel_wish wish = {0, 1};
+    struct kernel_wish wish = {0, 1, args->kernel};
     struct kernel kernel;
     vyre_error err;
 
     int code = kernel_read(path, wish, &kernel);
     if (code == CLI_EXIT_NO) code = kernel_complain(path, &kernel);
     if (code == CLI_EXIT_DONE) {
+        source_show(&kernel.source); /* its warnings */
         enum vyre_kernel_text text = args->program ? VYRE_TEXT_PROGRAM : VYRE_TEXT_BYTECODE;
         vyre_status status = vyre_kernel_print(kernel.kernel, text, put, NULL, &err);
         /* E_SYSTEM: stdout took no more, which is told when it is closed. */

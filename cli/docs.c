@@ -40,12 +40,16 @@ static void man_option(const struct cli_option_row *option)
 
     if (option->name[0] == '\0')
         snprintf(name, sizeof name, "-%c", option->letter);
+    else if (option->letter != 0)
+        snprintf(name, sizeof name, "-%c, --%s", option->letter, option->name);
     else
         snprintf(name, sizeof name, "--%s", option->name);
     puts(".TP");
     fputs(option->argument[0] == '\0' ? ".B " : ".BI ", stdout);
+    if (option->letter != 0 && option->argument[0] != '\0') putchar('"'); /* one word of .BI */
     for (const char *c = name; *c != '\0'; c++)
         printf("%s%c", *c == '-' ? "\\" : "", *c);
+    if (option->letter != 0 && option->argument[0] != '\0') putchar('"');
     if (option->argument[0] != '\0') printf(" \" %s\"", option->argument);
     putchar('\n');
     roff(option->summary);
@@ -126,8 +130,16 @@ static void option_words(uint32_t command)
             printf("%s-%c", blank, option->letter);
         else
             printf("%s--%s", blank, option->name);
+        if (option->name[0] != '\0' && option->letter != 0) printf(" -%c", option->letter);
         blank = " ";
     }
+}
+
+/* What the option is typed as, for a `case`. */
+static void option_pattern(const struct cli_option_row *option)
+{
+    if (option->letter != 0) printf("-%c | ", option->letter);
+    printf("--%s", option->name);
 }
 
 /* What may follow the option's name: its words, a file, or something that nobody can guess. */
@@ -138,7 +150,9 @@ static void completion_values(void)
     for (size_t i = 0; i < cli_option_count; i++) {
         const struct cli_option_row *option = &cli_options[i];
         if (option->kind == CLI_KIND_FLAG) continue;
-        printf("    --%s)\n", option->name);
+        fputs("    ", stdout);
+        option_pattern(option);
+        puts(")");
         if (option->kind == CLI_KIND_CHOICE) {
             fputs("        mapfile -t COMPREPLY < <(compgen -W \"", stdout);
             for (size_t j = 0; cli_choice_word(option, j, word); j++)
@@ -237,8 +251,10 @@ static void completion(void)
          "        case $word in");
     fputs("        ", stdout);
     for (size_t i = 0, n = 0; i < cli_option_count; i++)
-        if (cli_options[i].kind != CLI_KIND_FLAG)
-            printf("%s--%s", n++ == 0 ? "" : " | ", cli_options[i].name);
+        if (cli_options[i].kind != CLI_KIND_FLAG) {
+            fputs(n++ == 0 ? "" : " | ", stdout);
+            option_pattern(&cli_options[i]);
+        }
     puts(")\n"
          "            [[ ${COMP_WORDS[i + 1]} == = ]] && ((i++))\n"
          "            ((i++))\n"

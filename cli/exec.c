@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * `vyre exec`: one run of a VIR0 program, from files to files. The command line is judged first,
- * then the program, then the input files; only then a runtime is opened. Output files are written
- * after the program ran to its end, and not otherwise.
+ * `vyre exec`: one run of a program, from files to files. The command line is judged first, then
+ * the program, then the input files; only then a runtime is opened. Output files are written after
+ * the program ran to its end, and not otherwise; what it printed is always shown.
  */
 #include "exec.h"
 
@@ -20,17 +20,16 @@ static int no_memory(void)
 static int prepare(struct exec *exec)
 {
     const struct cli_args *args = exec->args;
-    struct kernel_wish wish = {args->strict ? VYRE_KERNEL_STRICT : 0, 1};
+    struct kernel_wish wish = {args->strict ? VYRE_KERNEL_STRICT : 0, 1, args->kernel};
 
     int code = exec_check_words(args);
     if (code != CLI_EXIT_DONE) return code;
     if (args->grid != NULL && (code = exec_parse_grid(args->grid, exec->grid)) != CLI_EXIT_DONE)
         return code;
-    if (args->kernel != NULL)
-        return cli_misuse("--kernel: a VIR0 file holds one kernel, without a name; leave it out");
     code = kernel_read(exec->path, wish, &exec->kernel);
     if (code == CLI_EXIT_NO) return kernel_complain(exec->path, &exec->kernel);
     if (code != CLI_EXIT_DONE) return code;
+    source_show(&exec->kernel.source); /* its warnings */
     exec->uses = calloc((size_t)exec->kernel.info.buffers + 1, sizeof *exec->uses);
     exec->bound = calloc((size_t)exec->kernel.info.buffers + 1, sizeof *exec->bound);
     if (exec->uses == NULL || exec->bound == NULL) return no_memory();
@@ -62,13 +61,23 @@ static int has_place(uint16_t fault)
     return fault >= VYRE_FAULT_DIVISION && fault <= VYRE_FAULT_ASYNC_TAG;
 }
 
+/* Nothing for what was not compiled here. */
+static void json_position(const vyre_kernel *kernel, uint32_t pc)
+{
+    vyre_position position = {"", 0, 0};
+
+    if (vyre_kernel_position(kernel, pc, &position, NULL) != VYRE_OK || position.line == 0) return;
+    cli_json_text("file", position.file);
+    cli_json_count("line", position.line);
+    cli_json_count("column", position.column);
+}
+
 static void json_result(const struct exec *exec)
 {
     const vyre_completion *end = &exec->run.end;
     vyre_description description = VYRE_DESCRIPTION_INIT;
     char text[320];
 
-    cli_json_header("exec");
     cli_json_begin("result");
     cli_json_text("outcome", kernel_outcome_name(end));
     cli_json_text("fault", end->outcome == VYRE_FAULTED ? vyre_fault_name(end->fault) : NULL);
@@ -76,6 +85,7 @@ static void json_result(const struct exec *exec)
         cli_json_count("pc", end->pc);
         vyre_kernel_place(exec->kernel.kernel, end->pc, text, sizeof text, NULL);
         cli_json_text("at", text);
+        json_position(exec->kernel.kernel, end->pc);
         cli_json_count("workgroup", kernel_fault_group(&exec->run));
         cli_json_count("lane", end->result[5]);
         cli_json_count("detail", end->result[4]);
@@ -92,10 +102,29 @@ static void json_result(const struct exec *exec)
     cli_json_end();
 }
 
+/* A source traps where an assertion fails, and has its text. */
+static void fault_message(const struct exec *exec, char message[400])
+{
+    const vyre_completion *end = &exec->run.end;
+    vyre_position position = {"", 0, 0};
+    char claim[160] = "";
+
+    vyre_kernel_position(exec->kernel.kernel, end->pc, &position, NULL);
+    if (end->fault == VYRE_FAULT_TRAP) source_statement(&exec->kernel.source, position, claim);
+    if (strncmp(claim, "assert", 6) == 0)
+        snprintf(message, 400, "the program faulted with TRAP: `%s` failed", claim);
+    else if (end->fault == VYRE_FAULT_TRAP)
+        snprintf(message, 400, "the program faulted with TRAP: it trapped at address %u",
+                 end->result[4]);
+    else
+        snprintf(message, 400, "the program faulted with %s: %s", vyre_fault_name(end->fault),
+                 vyre_fault_text(end->fault));
+}
+
 static int report_end(const struct exec *exec)
 {
     const vyre_completion *end = &exec->run.end;
-    char message[400], at[320] = "";
+    char message[400], at[KERNEL_PLACE_ROOM] = "";
 
     if (end->out_of_bounds > 0 && end->outcome == VYRE_DONE) {
         snprintf(message, sizeof message,
@@ -110,14 +139,13 @@ static int report_end(const struct exec *exec)
         cli_complain(message, NULL, NULL);
         return CLI_EXIT_LOST;
     }
-    if (end->fault == VYRE_FAULT_TRAP)
-        snprintf(message, sizeof message, "the program faulted with TRAP: it trapped at address %u",
-                 end->result[4]);
-    else
-        snprintf(message, sizeof message, "the program faulted with %s: %s",
-                 vyre_fault_name(end->fault), vyre_fault_text(end->fault));
+    fault_message(exec, message);
     if (has_place(end->fault)) kernel_fault_place(&exec->run, at);
-    cli_complain(message, at, has_place(end->fault) ? "look at the place with `vyre dis`" : NULL);
+    /* A line of a source can be looked at without help. */
+    cli_complain(message, at,
+                 has_place(end->fault) && exec->kernel.source.path == NULL
+                     ? "look at the place with `vyre dis`"
+                     : NULL);
     return CLI_EXIT_NO;
 }
 
@@ -155,6 +183,8 @@ static int run(struct exec *exec)
     if (code != CLI_EXIT_DONE) return code;
     exec->run.runtime = exec->runtime;
     vyre_status status = kernel_run(&exec->run);
+    if (args->json && (status == VYRE_OK || status == VYRE_E_TIMEOUT)) cli_json_header("exec");
+    if (status == VYRE_OK || status == VYRE_E_TIMEOUT) exec_show_log(exec);
     if (status != VYRE_OK) return run_failed(exec, status);
     if (args->json) json_result(exec);
     code = report_end(exec);

@@ -13,6 +13,7 @@ struct exec_use {
     const char *in;    /**< path */
     const char *out;   /**< path */
     const char *value; /**< of --set */
+    const char *size;  /**< of --size */
     struct cli_bytes bytes;
 };
 
@@ -30,10 +31,11 @@ struct exec {
 /* Each returns CLI_EXIT_DONE, or an exit code after a complaint.
  * ------------------------------------------------------------------------------------------- */
 
-/** Looks at the form of --in, --out and --set before anything is read (exec_bind.c). */
+/** Looks at the form of --in, --out, --set and --size before anything is read (exec_bind.c). */
 int exec_check_words(const struct cli_args *args);
 
-/** Gives every --in, --out and --set to its buffer, and misses what is missing (exec_bind.c). */
+/** Gives every --in, --out, --set and --size to its buffer, and misses what is missing
+ * (exec_bind.c). */
 int exec_bind(struct exec *exec);
 
 /** Reads the input files and fills exec->bound (exec_bind.c). */
@@ -44,5 +46,11 @@ int exec_parse_grid(const char *text, uint32_t grid[3]);
 
 /** Reads the value of a scalar parameter by its type (exec_value.c). */
 int exec_parse_value(const vyre_kernel_buffer_info *parameter, const char *text, uint32_t *bits);
+
+/** Reads how many elements a buffer has, at least as many as are declared (exec_value.c). */
+int exec_parse_size(const vyre_kernel_buffer_info *buffer, const char *text, uint32_t *elements);
+
+/** Shows what the program printed: on stderr, or as JSON Lines (exec_log.c). */
+void exec_show_log(const struct exec *exec);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * Who gets what in `vyre exec`: every --in, --out and --set finds its buffer by name and must suit
- * it, and every buffer that needs contents must have got some. Then the input files are read.
+ * Who gets what in `vyre exec`: every --in, --out, --set and --size finds its buffer by name and
+ * must suit it, and every buffer that needs contents or a size must have got some. Then the input
+ * files are read.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,16 +10,17 @@
 #include "exec.h"
 #include "parse.h"
 
-static const char *const forms[] = {"--in", "--out", "--set"};
-enum { IN, OUT, SET };
+enum { IN, OUT, SET, SIZE };
+static const char *const forms[] = {"--in", "--out", "--set", "--size"};
+static const char *const values[] = {"FILE", "FILE", "VALUE", "ELEMENTS"};
 
 static int check_list(const struct cli_list *list, int option)
 {
     for (size_t i = 0; i < list->count; i++) {
         const char *equals = strchr(list->item[i], '=');
-        const char *value = option == SET ? "VALUE" : "FILE";
         if (equals == NULL || equals == list->item[i] || equals[1] == '\0')
-            return cli_misuse("%s takes NAME=%s, not `%s`", forms[option], value, list->item[i]);
+            return cli_misuse("%s takes NAME=%s, not `%s`", forms[option], values[option],
+                              list->item[i]);
     }
     return CLI_EXIT_DONE;
 }
@@ -40,6 +42,7 @@ int exec_check_words(const struct cli_args *args)
 
     if (code == CLI_EXIT_DONE) code = check_list(&args->out, OUT);
     if (code == CLI_EXIT_DONE) code = check_list(&args->set, SET);
+    if (code == CLI_EXIT_DONE) code = check_list(&args->size, SIZE);
     if (code != CLI_EXIT_DONE) return code;
     if (count_dashes(&args->in) + (strcmp(args->operands.item[0], "-") == 0) > 1)
         return cli_misuse("standard input can be read only once; give `-` to one file");
@@ -69,15 +72,19 @@ static uint32_t find(const struct exec *exec, const char *word, const char **val
 /* The names that an option can take, as far as there is room. */
 static const char *names_for(const struct exec *exec, int option, char text[200])
 {
-    static const uint32_t wanted[] = {
-        [IN] = 0, [OUT] = VYRE_KERNEL_BUFFER_RETURNED, [SET] = VYRE_KERNEL_BUFFER_SCALAR};
+    static const uint32_t wanted[] = {[IN] = 0,
+                                      [OUT] = VYRE_KERNEL_BUFFER_RETURNED,
+                                      [SET] = VYRE_KERNEL_BUFFER_SCALAR,
+                                      [SIZE] = 0};
+    const uint32_t never =
+        VYRE_KERNEL_BUFFER_WORKGROUP | (option == SIZE ? VYRE_KERNEL_BUFFER_SCALAR : 0);
     size_t len = 0;
 
     text[0] = '\0';
     for (uint32_t i = 0; i < exec->kernel.info.buffers; i++) {
         const vyre_kernel_buffer_info *buffer = &exec->kernel.buffers[i];
         if ((buffer->flags & wanted[option]) != wanted[option]) continue;
-        if ((buffer->flags & VYRE_KERNEL_BUFFER_WORKGROUP) != 0) continue;
+        if ((buffer->flags & never) != 0) continue;
         if (len + strlen(buffer->name) + 8 > 200) {
             snprintf(text + len, 200 - len, ", ...");
             break;
@@ -89,7 +96,7 @@ static const char *names_for(const struct exec *exec, int option, char text[200]
 
 static int unknown_name(const struct exec *exec, int option, const char *word)
 {
-    static const char *const kinds[] = {"buffers", "results", "parameters"};
+    static const char *const kinds[] = {"buffers", "results", "parameters", "buffers"};
     struct cli_guess guess = {NULL, 0};
     char typed[100], names[200];
 
@@ -119,7 +126,17 @@ static int unsuitable(const struct exec *exec, int option, const vyre_kernel_buf
     if (option == SET && (buffer->flags & VYRE_KERNEL_BUFFER_SCALAR) == 0)
         return cli_misuse("--set: `%s` is no scalar parameter; use --in %s=FILE", buffer->name,
                           buffer->name);
+    if (option == SIZE && (buffer->flags & VYRE_KERNEL_BUFFER_SCALAR) != 0)
+        return cli_misuse("--size: `%s` is a scalar parameter; use --set %s=VALUE", buffer->name,
+                          buffer->name);
     return CLI_EXIT_DONE;
+}
+
+static const char **place_of(struct exec_use *use, int option)
+{
+    const char **const places[] = {
+        [IN] = &use->in, [OUT] = &use->out, [SET] = &use->value, [SIZE] = &use->size};
+    return places[option];
 }
 
 static int give(struct exec *exec, int option, const struct cli_list *list)
@@ -129,8 +146,7 @@ static int give(struct exec *exec, int option, const struct cli_list *list)
         uint32_t found = find(exec, list->item[i], &value);
         if (found == exec->kernel.info.buffers) return unknown_name(exec, option, list->item[i]);
         const vyre_kernel_buffer_info *buffer = &exec->kernel.buffers[found];
-        struct exec_use *use = &exec->uses[found];
-        const char **place = option == IN ? &use->in : option == OUT ? &use->out : &use->value;
+        const char **place = place_of(&exec->uses[found], option);
         int code = unsuitable(exec, option, buffer);
         if (code != CLI_EXIT_DONE) return code;
         if (*place != NULL) return cli_misuse("%s names `%s` twice", forms[option], buffer->name);
@@ -146,9 +162,17 @@ static int missing(const struct exec *exec)
         const struct exec_use *use = &exec->uses[i];
         if (use->in != NULL && use->value != NULL)
             return cli_misuse("`%s` has both --in and --set; give one of them", buffer->name);
-        if (use->in != NULL || use->value != NULL ||
-            (buffer->flags & (VYRE_KERNEL_BUFFER_WORKGROUP | VYRE_KERNEL_BUFFER_OUTPUT)) != 0)
+        if (use->in != NULL && use->size != NULL)
+            return cli_misuse("`%s` has both --in and --size; its file is its size", buffer->name);
+        if (use->in != NULL || use->value != NULL || use->size != NULL ||
+            (buffer->flags & VYRE_KERNEL_BUFFER_WORKGROUP) != 0)
             continue;
+        if ((buffer->flags & VYRE_KERNEL_BUFFER_OUTPUT) != 0 && buffer->count > 0) continue;
+        if ((buffer->flags & VYRE_KERNEL_BUFFER_OUTPUT) != 0)
+            return cli_misuse(
+                "the program leaves the size of the output `%s` (%s) open; add --size "
+                "%s=ELEMENTS",
+                buffer->name, buffer->type, buffer->name);
         if ((buffer->flags & VYRE_KERNEL_BUFFER_SCALAR) != 0)
             return cli_misuse("the parameter `%s` (%s) has no value; add --set %s=VALUE",
                               buffer->name, buffer->type, buffer->name);
@@ -164,6 +188,7 @@ int exec_bind(struct exec *exec)
 
     if (code == CLI_EXIT_DONE) code = give(exec, OUT, &exec->args->out);
     if (code == CLI_EXIT_DONE) code = give(exec, SET, &exec->args->set);
+    if (code == CLI_EXIT_DONE) code = give(exec, SIZE, &exec->args->size);
     return code == CLI_EXIT_DONE ? missing(exec) : code;
 }
 
@@ -196,6 +221,10 @@ int exec_load(struct exec *exec)
             code = load_file(buffer, use);
             bound->bytes = use->bytes.data;
             bound->length = use->bytes.length;
+        } else if (use->size != NULL) {
+            uint32_t elements = 0;
+            code = exec_parse_size(buffer, use->size, &elements);
+            bound->length = (size_t)elements * buffer->stride;
         }
         if (code != CLI_EXIT_DONE) return code;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * Values on the command line of `vyre exec`: the grid, and scalar parameters by their type. What
- * does not fit the type exactly is refused, never rounded into range.
+ * Values on the command line of `vyre exec`: the grid, sizes, and scalar parameters by their type.
+ * What does not fit the type exactly is refused, never rounded into range.
  */
 #include <errno.h>
 #include <math.h>
@@ -46,6 +46,21 @@ int exec_parse_grid(const char *text, uint32_t grid[3])
     }
     return cli_misuse("--grid takes X, X,Y or X,Y,Z, each from 1 to 4294967295, not `%.100s`",
                       text);
+}
+
+int exec_parse_size(const vyre_kernel_buffer_info *buffer, const char *text, uint32_t *elements)
+{
+    uint64_t value = 0;
+
+    if (whole_number(text, &value) != 0)
+        return cli_misuse("--size: `%s` takes a whole number of elements up to 4294967295, not "
+                          "`%.100s`",
+                          buffer->name, text);
+    if (value < buffer->count)
+        return cli_misuse("--size: `%s` has at least %u elements, not %llu", buffer->name,
+                          (unsigned)buffer->count, (unsigned long long)value);
+    *elements = (uint32_t)value;
+    return CLI_EXIT_DONE;
 }
 
 /* i32: decimal with a sign, or hexadecimal for its bits. */

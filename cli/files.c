@@ -87,12 +87,23 @@ int cli_file_exists(const char *path)
     return access(path, F_OK) == 0 || errno != ENOENT;
 }
 
-int cli_file_write(const char *path, const void *data, size_t length)
+/* Returns an errno value, or 0. */
+static int write_all(int fd, const void *data, size_t length)
 {
     const unsigned char *from = data;
     size_t done = 0;
-    int error = 0;
 
+    while (done < length) {
+        ssize_t put = write(fd, from + done, length - done);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return errno;
+        done += (size_t)put;
+    }
+    return 0;
+}
+
+int cli_file_write(const char *path, const void *data, size_t length)
+{
     if (strcmp(path, "-") == 0) {
         /* Whether it got through is found when stdout is closed. */
         fwrite(data, 1, length, stdout);
@@ -100,14 +111,44 @@ int cli_file_write(const char *path, const void *data, size_t length)
     }
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) return complain("write", path, NULL, errno);
-    while (error == 0 && done < length) {
-        ssize_t put = write(fd, from + done, length - done);
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0)
-            error = errno;
-        else
-            done += (size_t)put;
-    }
+    int error = write_all(fd, data, length);
     if (close(fd) != 0 && error == 0) error = errno;
+    return error == 0 ? CLI_EXIT_DONE : complain("write", path, NULL, error);
+}
+
+/* Writes a new file beside the old one and gives it the old one's name. Returns an errno value, or
+ * 0. */
+static int replace(const char *path, const void *data, size_t length)
+{
+    static const char tail[] = ".XXXXXX";
+    struct stat status;
+    size_t len = strlen(path);
+
+    if (stat(path, &status) != 0) return errno;
+    char *beside = malloc(len + sizeof tail);
+    if (beside == NULL) return ENOMEM;
+    memcpy(beside, path, len);
+    memcpy(beside + len, tail, sizeof tail);
+    int fd = mkstemp(beside);
+    int error = fd < 0 ? errno : write_all(fd, data, length);
+    /* The owner too, where we may; before the mode, some of which it would take away. */
+    if (error == 0 && fchown(fd, status.st_uid, status.st_gid) != 0 && errno != EPERM)
+        error = errno;
+    if (error == 0 && fchmod(fd, status.st_mode & 07777) != 0) error = errno;
+    /* The new name must not be on the disk before the bytes are. */
+    if (error == 0 && fsync(fd) != 0) error = errno;
+    if (fd >= 0 && close(fd) != 0 && error == 0) error = errno;
+    if (error == 0 && rename(beside, path) != 0) error = errno;
+    if (error != 0 && fd >= 0) unlink(beside);
+    free(beside);
+    return error;
+}
+
+int cli_file_replace(const char *path, const void *data, size_t length)
+{
+    char *real = realpath(path, NULL);
+    int error = real == NULL ? errno : replace(real, data, length);
+
+    free(real);
     return error == 0 ? CLI_EXIT_DONE : complain("write", path, NULL, error);
 }

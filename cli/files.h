@@ -26,4 +26,9 @@ int cli_file_exists(const char *path);
 /** Makes or replaces a file. Returns as cli_file_read. */
 int cli_file_write(const char *path, const void *data, size_t length);
 
+/** Replaces a file that is there: another reader sees the old contents or the new, never a part.
+ * Its mode stays, and its owner where that is possible; behind a symbolic link the file itself is
+ * replaced. Returns as cli_file_read. */
+int cli_file_replace(const char *path, const void *data, size_t length);
+
 #endif

@@ -51,8 +51,10 @@ void cli_guess_offer(struct cli_guess *guess, const char *typed, const char *nam
     size_t edits = distance(bare_typed, bare_name);
     int beginning = len >= 2 && strncmp(bare_typed, bare_name, len) == 0;
     if (beginning && edits > 1) edits = 1;
-    /* In a word of three letters one edit makes another word: `gpu` is no misspelt `cpu`. */
-    if (!beginning && edits > (len < 4 ? 0 : (len + 1) / 3)) return;
+    /* Another letter in a word of three makes another word, `gpu` is no misspelt `cpu`; only one
+     * that is missing, as in `jsn`, is likely. */
+    size_t most = len >= 4 ? (len + 1) / 3 : len == 3 && strlen(bare_name) == 4;
+    if (!beginning && edits > most) return;
     if (guess->name == NULL || edits < guess->distance) {
         guess->name = name;
         guess->distance = edits;

@@ -36,12 +36,15 @@ static void paragraph(FILE *stream, int indent, const char *text)
     fputc('\n', stream);
 }
 
-/* "--backend auto|cpu|cuda" */
+/* "--backend auto|cpu|cuda", "-o, --output PATH" */
 static int option_head(const struct cli_option_row *option, char head[64])
 {
+    char letter[8] = "";
+
     if (option->name[0] == '\0') return snprintf(head, 64, "-%c", option->letter);
-    return snprintf(head, 64, "--%s%s%s", option->name, option->argument[0] != '\0' ? " " : "",
-                    option->argument);
+    if (option->letter != 0) snprintf(letter, sizeof letter, "-%c, ", option->letter);
+    return snprintf(head, 64, "%s--%s%s%s", letter, option->name,
+                    option->argument[0] != '\0' ? " " : "", option->argument);
 }
 
 static void options(FILE *stream, uint32_t command, int whole)

@@ -15,6 +15,7 @@ enum { CAP_IPC_LOCK_BIT = 14 };
 
 static struct {
     int json;
+    int host;         /* --host was given */
     const char *type; /* of the last fact */
 } sink;
 
@@ -75,6 +76,24 @@ void info_emit(const struct info_fact *fact)
     emit_note("fix", fact->fix);
 }
 
+static void put_words(char *to, size_t room, const char *text)
+{
+    static const char variable[] = "VYRE_HOST";
+    const char *found = sink.host ? strstr(text, variable) : NULL;
+
+    if (found == NULL)
+        snprintf(to, room, "%.*s", (int)room - 1, text);
+    else
+        snprintf(to, room, "%.*s--host%s", (int)(found - text), text, found + sizeof variable - 1);
+}
+
+void info_missing(struct info_fact *fact, const char *reason, const char *fix)
+{
+    fact->state = INFO_NO;
+    put_words(fact->reason, sizeof fact->reason, reason);
+    put_words(fact->fix, sizeof fact->fix, fix);
+}
+
 int info_process_status(const char *key, int base, uint64_t *value)
 {
     char line[256];
@@ -91,20 +110,20 @@ int info_process_status(const char *key, int base, uint64_t *value)
     return found;
 }
 
-static void backend(enum vyre_backend which, const char *name)
+/* mute: what was heard of a device host that did not answer, or NULL. It is not asked again: each
+ * time takes seconds. */
+static void backend(enum vyre_backend which, const char *name, const vyre_error *mute)
 {
     struct info_fact fact = {.type = "backend", .name = name};
     vyre_caps caps = {.size = sizeof caps};
     vyre_error err;
 
-    if (vyre_backend_caps(which, &caps, &err) != VYRE_OK) {
-        fact.state = INFO_NO;
-        snprintf(fact.reason, sizeof fact.reason, "%.190s", err.message);
-        snprintf(fact.fix, sizeof fact.fix, "%s", err.fix);
+    if (mute != NULL) {
+        info_missing(&fact, mute->message, mute->fix);
+    } else if (vyre_backend_caps(which, &caps, &err) != VYRE_OK) {
+        info_missing(&fact, err.message, err.fix);
     } else if (!caps.supported) {
-        fact.state = INFO_NO;
-        snprintf(fact.reason, sizeof fact.reason, "%s", caps.reason);
-        snprintf(fact.fix, sizeof fact.fix, "%s", caps.fix);
+        info_missing(&fact, caps.reason, caps.fix);
     } else {
         fact.state = INFO_YES;
         snprintf(fact.value, sizeof fact.value, "%s; up to %u workers, %u by default", caps.device,
@@ -118,7 +137,7 @@ static void backend(enum vyre_backend which, const char *name)
 }
 
 /* What `--backend auto` comes to: a runtime is opened and asked. */
-static void backend_choice(void)
+static void backend_choice(const vyre_error *mute)
 {
     struct info_fact fact = {.type = "backend", .name = "auto"};
     vyre_options options = VYRE_OPTIONS_INIT;
@@ -126,15 +145,17 @@ static void backend_choice(void)
     vyre *runtime = NULL;
     vyre_error err;
 
+    if (mute != NULL) options.backend = VYRE_BACKEND_CPU;
     if (vyre_open(&runtime, &options, &err) == VYRE_OK &&
         vyre_describe(runtime, &description, &err) == VYRE_OK) {
         fact.state = INFO_YES;
         fact.choice = description.backend == VYRE_BACKEND_CUDA ? "cuda" : "cpu";
-        snprintf(fact.value, sizeof fact.value, "%s", description.choice);
+        if (mute != NULL)
+            snprintf(description.choice, sizeof description.choice, "auto chose cpu: %.120s",
+                     mute->message);
+        put_words(fact.value, sizeof fact.value, description.choice);
     } else {
-        fact.state = INFO_NO;
-        snprintf(fact.reason, sizeof fact.reason, "%.190s", err.message);
-        snprintf(fact.fix, sizeof fact.fix, "%s", err.fix);
+        info_missing(&fact, err.message, err.fix);
     }
     vyre_close(runtime);
     info_emit(&fact);
@@ -176,16 +197,24 @@ static void lock_limit(void)
 
 int vyre_cli_info(const struct cli_args *args)
 {
+    vyre_error err;
+
     sink.json = args->json;
+    sink.host = args->host != NULL;
     sink.type = NULL;
+    if (args->host != NULL && setenv("VYRE_HOST", args->host, 1) != 0) {
+        cli_complain("there is no memory for the name of the host", args->host, NULL);
+        return CLI_EXIT_ENVIRONMENT;
+    }
     if (args->json)
         cli_json_header("info");
     else
         printf("%svyre %s%s\n", cli_tone(stdout, CLI_TONE_TITLE), vyre_version(),
                cli_tone(stdout, CLI_TONE_OFF));
-    backend(VYRE_BACKEND_CPU, "cpu");
-    backend(VYRE_BACKEND_CUDA, "cuda");
-    backend_choice();
+    const vyre_error *mute = info_devices_ask(&err) == VYRE_E_TIMEOUT ? &err : NULL;
+    backend(VYRE_BACKEND_CPU, "cpu", NULL);
+    backend(VYRE_BACKEND_CUDA, "cuda", mute);
+    backend_choice(mute);
     info_devices();
     info_uring();
     info_processor();

@@ -40,6 +40,13 @@ void info_emit(const struct info_fact *fact);
  * in this base. Returns 0, or -1 if it is not there. */
 int info_process_status(const char *key, int base, uint64_t *value);
 
+/** Writes why a thing is missing, in the words of this command line: what came by --host is not
+ * called VYRE_HOST. */
+void info_missing(struct info_fact *fact, const char *reason, const char *fix);
+
+/** Asks a device host for the GPUs; info_devices shows them. Statuses: as vyre_devices. */
+vyre_status info_devices_ask(vyre_error *err);
+
 void info_devices(void);   /**< GPUs */
 void info_uring(void);     /**< io_uring and its features */
 void info_processor(void); /**< cores and vector extensions */

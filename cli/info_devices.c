@@ -8,6 +8,14 @@
 
 enum { MOST_DEVICES = 16 };
 
+/* What a device host said. */
+static struct {
+    vyre_device device[MOST_DEVICES];
+    size_t count;
+    vyre_status status;
+    vyre_error err;
+} found;
+
 static const char *mode_text(uint32_t mode)
 {
     return mode == 3 ? "; exclusive to one process" : mode == 2 ? "; closed to all processes" : "";
@@ -48,25 +56,27 @@ static void emit_device(const vyre_device *device)
     info_emit(&fact);
 }
 
+vyre_status info_devices_ask(vyre_error *err)
+{
+    for (size_t i = 0; i < MOST_DEVICES; i++)
+        found.device[i] = (vyre_device)VYRE_DEVICE_INIT;
+    found.status = vyre_devices(found.device, MOST_DEVICES, &found.count, &found.err);
+    if (found.status != VYRE_OK) *err = found.err;
+    return found.status;
+}
+
 void info_devices(void)
 {
-    struct info_fact none = {.type = "device", .name = "GPUs", .state = INFO_NO};
-    vyre_device devices[MOST_DEVICES];
-    vyre_error err;
-    size_t count = 0;
+    struct info_fact none = {.type = "device", .name = "GPUs"};
 
-    for (size_t i = 0; i < MOST_DEVICES; i++)
-        devices[i] = (vyre_device)VYRE_DEVICE_INIT;
-    vyre_status status = vyre_devices(devices, MOST_DEVICES, &count, &err);
-    for (size_t i = 0; status == VYRE_OK && i < count && i < MOST_DEVICES; i++)
-        emit_device(&devices[i]);
-    if (status == VYRE_OK && count != 0) return;
-    if (status == VYRE_OK) {
-        snprintf(none.reason, sizeof none.reason, "the driver lists no GPU");
-        snprintf(none.fix, sizeof none.fix, "see what `nvidia-smi` says");
+    if (found.status != VYRE_OK) {
+        info_missing(&none, found.err.message, found.err.fix);
+        info_emit(&none);
+    } else if (found.count == 0) {
+        info_missing(&none, "the driver lists no GPU", "see what `nvidia-smi` says");
+        info_emit(&none);
     } else {
-        snprintf(none.reason, sizeof none.reason, "%.190s", err.message);
-        snprintf(none.fix, sizeof none.fix, "%s", err.fix);
+        for (size_t i = 0; i < found.count && i < MOST_DEVICES; i++)
+            emit_device(&found.device[i]);
     }
-    info_emit(&none);
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * Reads a VIR0 file and keeps what the library says about it: the kernel with its facts and
- * buffers, or the reasons of its rejection. Used by `verify`, `dis`, `exec` and `conform`.
+ * Reads a VIR0 file, or compiles a source, and keeps what the library says about it: the kernel
+ * with its facts and buffers, or the reasons of its rejection. Used by `verify`, `dis`, `exec` and
+ * `conform`.
  */
 #include "kernel.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "parse.h"
 
 static char *copy(const char *text)
 {
@@ -85,15 +88,20 @@ static int is_rejection(vyre_status status)
            status == VYRE_E_VM_INVALID;
 }
 
+static int make_room(struct kernel_wish wish, struct kernel *kernel)
+{
+    memset(kernel, 0, sizeof *kernel);
+    kernel->finding_room = wish.findings;
+    kernel->findings = calloc((size_t)wish.findings + 1, sizeof *kernel->findings);
+    return kernel->findings == NULL ? no_memory() : CLI_EXIT_DONE;
+}
+
 int kernel_check(const char *path, const struct cli_bytes *bytes, struct kernel_wish wish,
                  struct kernel *kernel)
 {
     vyre_kernel_options options = VYRE_KERNEL_OPTIONS_INIT;
 
-    memset(kernel, 0, sizeof *kernel);
-    kernel->finding_room = wish.findings;
-    kernel->findings = calloc((size_t)wish.findings + 1, sizeof *kernel->findings);
-    if (kernel->findings == NULL) return no_memory();
+    if (make_room(wish, kernel) != CLI_EXIT_DONE) return CLI_EXIT_ENVIRONMENT;
     options.flags = wish.flags;
     options.findings = wish.findings;
     options.report = keep_finding;
@@ -106,15 +114,67 @@ int kernel_check(const char *path, const struct cli_bytes *bytes, struct kernel_
     return query(path, kernel);
 }
 
+/* The errors of a source are the findings of the kernel that it does not make. */
+static void keep_errors(struct kernel *kernel)
+{
+    char place[32];
+
+    kernel->err.status = VYRE_E_SOURCE;
+    for (uint32_t i = 0; i < kernel->source.count; i++) {
+        const vyre_diagnostic *note = &kernel->source.notes[i];
+        vyre_finding finding = {note->code, note->message, place, "", note->fix};
+        if (note->severity != VYRE_SEVERITY_ERROR) continue;
+        snprintf(place, sizeof place, "%u:%u", (unsigned)note->line, (unsigned)note->column);
+        keep_finding(kernel, &finding);
+    }
+}
+
+static int compile(const char *path, struct cli_bytes bytes, struct kernel_wish wish,
+                   struct kernel *kernel)
+{
+    struct source_wish want = {wish.kernel, wish.flags};
+
+    if (make_room(wish, kernel) != CLI_EXIT_DONE) {
+        free(bytes.data);
+        return CLI_EXIT_ENVIRONMENT;
+    }
+    kernel->source.path = path;
+    kernel->source.bytes = bytes;
+    int code = source_compile(&kernel->source, want, &kernel->kernel);
+    if (code == CLI_EXIT_NO) keep_errors(kernel);
+    if (kernel->finding_lost) return no_memory();
+    return code == CLI_EXIT_DONE ? query(path, kernel) : code;
+}
+
+static int no_such_option(void)
+{
+    return cli_misuse("--kernel: a VIR0 file holds one kernel, without a name; leave it out");
+}
+
+int kernel_check_name(const char *path, const char *kernel)
+{
+    if (kernel == NULL || source_named(path) || strcmp(path, "-") == 0) return CLI_EXIT_DONE;
+    return no_such_option();
+}
+
+int kernel_take(const char *path, struct cli_bytes bytes, struct kernel_wish wish,
+                struct kernel *kernel)
+{
+    if (source_is(path, &bytes)) return compile(path, bytes, wish, kernel);
+    memset(kernel, 0, sizeof *kernel);
+    int code = wish.kernel != NULL ? no_such_option() : kernel_check(path, &bytes, wish, kernel);
+    free(bytes.data);
+    return code;
+}
+
 int kernel_read(const char *path, struct kernel_wish wish, struct kernel *kernel)
 {
     struct cli_bytes bytes = {NULL, 0};
 
     memset(kernel, 0, sizeof *kernel);
-    int code = cli_file_read(path, KERNEL_MOST_BYTES, NULL, &bytes);
-    if (code == CLI_EXIT_DONE) code = kernel_check(path, &bytes, wish, kernel);
-    free(bytes.data);
-    return code;
+    int code = kernel_check_name(path, wish.kernel);
+    if (code == CLI_EXIT_DONE) code = cli_file_read(path, KERNEL_MOST_BYTES, NULL, &bytes);
+    return code == CLI_EXIT_DONE ? kernel_take(path, bytes, wish, kernel) : code;
 }
 
 void kernel_free(struct kernel *kernel)
@@ -124,6 +184,7 @@ void kernel_free(struct kernel *kernel)
     free(kernel->findings);
     free(kernel->buffers);
     vyre_kernel_free(kernel->kernel);
+    source_free(&kernel->source);
     memset(kernel, 0, sizeof *kernel);
 }
 
@@ -153,6 +214,10 @@ int kernel_complain(const char *path, const struct kernel *kernel)
     struct kernel_reason reason;
     char message[600];
 
+    if (kernel->source.count > 0) {
+        source_show(&kernel->source);
+        return CLI_EXIT_NO;
+    }
     kernel_reason(kernel, &reason);
     snprintf(message, sizeof message, "`%.200s` is rejected: %s: %.300s", path, reason.code,
              reason.message);

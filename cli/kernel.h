@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * What `verify`, `dis`, `exec` and `conform` share: a VIR0 file that was read and checked, or the
- * reasons why it was not accepted, and one run of it on a runtime.
+ * What `verify`, `dis`, `exec` and `conform` share: a program that was read and checked, from a
+ * VIR0 file or from a source, or the reasons why it was not accepted, and one run of it on a
+ * runtime.
  */
 #ifndef VYRE_CLI_KERNEL_H
 #define VYRE_CLI_KERNEL_H
 
 #include "cli.h"
 #include "files.h"
+#include "source.h"
 
 /* Programs (kernel.c).
  * ------------------------------------------------------------------------------------------- */
@@ -17,10 +19,11 @@ struct kernel_finding {
     char *code, *path, *message, *rule, *fix;
 };
 
-/** A program: accepted (`kernel` is not NULL) or rejected (`err`, and findings if rules are
- * broken). Free it with kernel_free in both cases. */
+/** A program: accepted (`kernel` is not NULL) or rejected (`err`, and findings if rules are broken
+ * or the source has errors). Free it with kernel_free in both cases. */
 struct kernel {
     vyre_kernel *kernel;
+    struct source source; /**< of one that was compiled; else zero */
     vyre_kernel_info info;
     vyre_kernel_buffer_info *buffers; /**< info.buffers of them */
     vyre_error err;
@@ -35,8 +38,9 @@ struct kernel {
 
 /** What kernel_check checks a program for. */
 struct kernel_wish {
-    uint32_t flags;    /**< enum vyre_kernel_flag */
-    uint32_t findings; /**< at most so many */
+    uint32_t flags;     /**< enum vyre_kernel_flag */
+    uint32_t findings;  /**< at most so many */
+    const char *kernel; /**< which one of a source; NULL: the only one */
 };
 
 /** Checks the bytes of the file `path`. CLI_EXIT_DONE: accepted. CLI_EXIT_NO: rejected, nothing was
@@ -44,8 +48,18 @@ struct kernel_wish {
 int kernel_check(const char *path, const struct cli_bytes *bytes, struct kernel_wish wish,
                  struct kernel *kernel);
 
-/** Reads a file and checks it, as kernel_check. */
+/** Reads a file and checks it, as kernel_check; a source is compiled. Warnings about a source are
+ * kept and not said. */
 int kernel_read(const char *path, struct kernel_wish wish, struct kernel *kernel);
+
+/** The second half of kernel_read, for bytes that were read from `path` before and that the kernel
+ * frees from now on. */
+int kernel_take(const char *path, struct cli_bytes bytes, struct kernel_wish wish,
+                struct kernel *kernel);
+
+/** Whether the path may be a source, so that --kernel has a meaning: CLI_EXIT_DONE, or
+ * CLI_EXIT_MISUSE after a complaint. */
+int kernel_check_name(const char *path, const char *kernel);
 
 void kernel_free(struct kernel *kernel);
 
@@ -111,14 +125,18 @@ vyre_status kernel_grid(const struct kernel *kernel, const struct kernel_bound *
 vyre_status kernel_run(struct kernel_run *run);
 void kernel_run_free(struct kernel_run *run);
 
+/** Bytes of the text of kernel_fault_place. */
+#define KERNEL_PLACE_ROOM 600
+
 /** How many bytes of buffer i are its result, and where they begin. */
 size_t kernel_result(const struct kernel_run *run, uint32_t i, size_t *start);
 
 /** Copies a result out; `bytes` has room for it. */
 vyre_status kernel_fetch(struct kernel_run *run, uint32_t i, void *bytes);
 
-/** Where a run faulted: "instruction 7 (entry[0].body[2]), workgroup 3 (1,1,0), lane 5". */
-void kernel_fault_place(const struct kernel_run *run, char text[320]);
+/** Where a run faulted: "saxpy.vyre:3:5, instruction 7 (entry[0].body[2]), workgroup 3 (1,1,0),
+ * lane 5", without the first where it was not compiled here. */
+void kernel_fault_place(const struct kernel_run *run, char text[KERNEL_PLACE_ROOM]);
 
 /** The number of the workgroup, and how many ran to their end. */
 uint64_t kernel_fault_group(const struct kernel_run *run);

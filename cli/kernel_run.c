@@ -210,15 +210,22 @@ uint64_t kernel_fault_group(const struct kernel_run *run)
     return run->end.result[2] | (uint64_t)run->end.result[3] << 32;
 }
 
-void kernel_fault_place(const struct kernel_run *run, char text[320])
+void kernel_fault_place(const struct kernel_run *run, char text[KERNEL_PLACE_ROOM])
 {
     uint64_t group = kernel_fault_group(run);
     uint64_t x = run->grid[0] == 0 ? 1 : run->grid[0], y = run->grid[1] == 0 ? 1 : run->grid[1];
+    vyre_position position = {"", 0, 0};
     char path[200] = "";
+    int len = 0;
 
     vyre_kernel_place(run->kernel->kernel, run->end.pc, path, sizeof path, NULL);
-    snprintf(text, 320, "instruction %u%s%s%s, workgroup %llu (%llu,%llu,%llu), lane %u",
-             run->end.pc, path[0] != '\0' ? " (" : "", path, path[0] != '\0' ? ")" : "",
+    vyre_kernel_position(run->kernel->kernel, run->end.pc, &position, NULL);
+    if (position.line > 0)
+        len = snprintf(text, KERNEL_PLACE_ROOM, "%.250s:%u:%u, ", position.file,
+                       (unsigned)position.line, (unsigned)position.column);
+    snprintf(text + len, KERNEL_PLACE_ROOM - (size_t)len,
+             "instruction %u%s%s%s, workgroup %llu (%llu,%llu,%llu), lane %u", run->end.pc,
+             path[0] != '\0' ? " (" : "", path, path[0] != '\0' ? ")" : "",
              (unsigned long long)group, (unsigned long long)(group % x),
              (unsigned long long)(group / x % y), (unsigned long long)(group / x / y),
              run->end.result[5]);

@@ -20,6 +20,11 @@ vyre_options cli_program_options(const struct cli_args *args)
 {
     vyre_options options = cli_runtime_options(args);
 
-    if (options.backend == VYRE_BACKEND_AUTO) options.backend = VYRE_BACKEND_CPU;
+    /* Who names a GPU hears that programs do not run there; who names a host gets that one. */
+    if (options.backend == VYRE_BACKEND_AUTO && options.device == NULL) {
+        options.backend = VYRE_BACKEND_CPU;
+        if (options.host != NULL && options.place == VYRE_PLACE_AUTO)
+            options.place = VYRE_PLACE_HOST;
+    }
     return options;
 }

@@ -2,8 +2,8 @@
  *
  * The parser of the command line. It knows nothing but the rows of options.def: words name a
  * command, further ones are its operands, `--name value` and `--name=value` set a field of struct
- * cli_args. Options may stand before or after the command, and whether they fit it is decided at
- * the end. Misuse is one line on stderr. Called by main.c.
+ * cli_args. Options may stand before or after the command, and whether they fit it, and a device
+ * fits the rest, is decided at the end. Misuse is one line on stderr. Called by main.c.
  */
 #include "parse.h"
 
@@ -42,7 +42,8 @@ static int unknown_option(const struct parser *parser, const char *typed)
     for (size_t i = 0; i < CLI_COMMANDS && parser->words[0] == '\0'; i++)
         cli_guess_offer(&guess, bare, cli_commands[i].words);
     if (guess.name != NULL)
-        return cli_misuse("unknown option `%s`; did you mean `%s`?", bare, guess.name);
+        return cli_misuse("unknown option `%s`; did you mean `%s%s`?", bare,
+                          guess.name[0] == '-' ? "" : "vyre ", guess.name);
     return cli_misuse("unknown option `%s`; see `%s`", bare, help_of(parser, help));
 }
 
@@ -111,8 +112,9 @@ static int unknown_command(const struct parser *parser, const char *typed)
     for (size_t i = 0; i < cli_option_count && i < 64 && skip == 0; i++)
         cli_guess_offer(&guess, typed, cli_option_name(&cli_options[i], options[i]));
     if (guess.name != NULL)
-        return cli_misuse("unknown command `%s%s%s`; did you mean `%s`?", parser->words,
-                          skip > 0 ? " " : "", typed, guess.name);
+        return cli_misuse("unknown command `%s%s%s`; did you mean `vyre %s%s%s`?", parser->words,
+                          skip > 0 ? " " : "", typed, parser->words, skip > 0 ? " " : "",
+                          guess.name);
     return cli_misuse("unknown command `%s%s%s`; see `%s`", parser->words, skip > 0 ? " " : "",
                       typed, help_of(parser, help));
 }
@@ -181,6 +183,27 @@ static int foreign_option(const struct cli_option_row *option, const char *words
                       cli_option_name(option, name), owners);
 }
 
+/* A device or a host that could have no effect. Where `auto` decides, opening the runtime says. */
+static int check_device(const struct cli_args *args)
+{
+    int here = args->place == VYRE_PLACE_PROCESS;
+    int cpu = args->backend == VYRE_BACKEND_CPU;
+
+    if (here && args->backend == VYRE_BACKEND_CUDA)
+        return cli_misuse("--backend cuda needs a device host, and --place is process; leave "
+                          "--place out");
+    if (args->device != NULL && (here || cpu))
+        return cli_misuse("--device names a GPU, and %s is for the CPU; leave one of them out",
+                          cpu ? "--backend cpu" : "--place process");
+    if (args->host != NULL && here)
+        return cli_misuse("--host names a device host, and --place is process; leave one of them "
+                          "out");
+    if (args->host != NULL && cpu && args->place == VYRE_PLACE_AUTO)
+        return cli_misuse("--host names a device host, and --backend cpu has one only with --place "
+                          "host; add that, or leave --host out");
+    return CLI_EXIT_DONE;
+}
+
 /* What can be judged only when the whole line is known. */
 static int finish(const struct parser *parser)
 {
@@ -200,7 +223,7 @@ static int finish(const struct parser *parser)
         return cli_misuse("`%s` needs a %.*s; see `%s`", parser->words,
                           (int)strcspn(cli_commands[args->command].operands, "."),
                           cli_commands[args->command].operands, help_of(parser, help));
-    return CLI_EXIT_DONE;
+    return check_device(args);
 }
 
 static void set_defaults(struct cli_args *args)

@@ -1,64 +1,36 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * `vyre verify`: checks VIR0 programs. Each file gets one line on stdout, or one JSON record, that
- * says accepted or rejected; --explain adds what there is to know about it. A file that cannot be
- * read is a complaint, and the others are still checked.
+ * `vyre verify`: checks programs. Each file, and each kernel of a source that has several, gets one
+ * line on stdout, or one JSON record, that says accepted or rejected; --explain adds what there is
+ * to know about it. A file that cannot be read is a complaint, and the others are still checked.
  */
+#include <stdlib.h>
 #include <string.h>
 
-#include "kernel.h"
-
-enum { MOST_FINDINGS = 100 };
-
-static const struct {
-    uint32_t fact;
-    const char *word; /* on the line */
-    const char *key;  /* in JSON */
-} facts[] = {
-    {VYRE_FACT_PURE, "pure", "pure"},
-    {VYRE_FACT_STRICT, "strict", "strict"},
-    {VYRE_FACT_BARRIER, "barriers", "barriers"},
-    {VYRE_FACT_ATOMIC, "atomics", "atomics"},
-    {VYRE_FACT_SUBGROUP, "subgroups", "subgroups"},
-};
-
-static const struct {
-    uint32_t flag;
-    const char *word;
-} uses[] = {
-    {VYRE_KERNEL_BUFFER_READ, "read"},           {VYRE_KERNEL_BUFFER_WRITTEN, "written"},
-    {VYRE_KERNEL_BUFFER_OUTPUT, "output"},       {VYRE_KERNEL_BUFFER_RETURNED, "returned"},
-    {VYRE_KERNEL_BUFFER_WORKGROUP, "workgroup"}, {VYRE_KERNEL_BUFFER_SCALAR, "scalar"},
-};
-
-enum { FACTS = sizeof facts / sizeof facts[0], USES = sizeof uses / sizeof uses[0] };
-
-static void hex_fingerprint(const vyre_kernel_info *info, char text[65])
-{
-    for (int i = 0; i < 32; i++)
-        snprintf(text + 2 * i, 3, "%02x", info->fingerprint[i]);
-}
+#include "verify.h"
 
 static void put_count(const char *before, uint32_t count, const char *noun)
 {
     printf("%s%u %s%s", before, count, noun, count == 1 ? "" : "s");
 }
 
-static void print_head(const char *path, const char *verdict, enum cli_tone tone)
+static void print_head(const struct verify_subject *subject, const char *verdict,
+                       enum cli_tone tone)
 {
-    cli_put_clean(stdout, path);
+    cli_put_clean(stdout, subject->path);
+    if (subject->kernel != NULL) printf(": %s", subject->kernel);
     printf(": %s%s%s", cli_tone(stdout, tone), verdict, cli_tone(stdout, CLI_TONE_OFF));
 }
 
-static void print_accepted(const char *path, const vyre_kernel_info *info)
+static void print_accepted(const struct verify_subject *subject, const vyre_kernel_info *info)
 {
-    print_head(path, "accepted", CLI_TONE_GOOD);
+    print_head(subject, "accepted", CLI_TONE_GOOD);
     printf(": workgroup %ux%ux%u", info->workgroup[0], info->workgroup[1], info->workgroup[2]);
     put_count(", ", info->buffers, "buffer");
     put_count(", ", info->instructions, "instruction");
     put_count(", ", info->registers, "register");
-    for (int i = 0; i < FACTS; i++)
-        if ((info->facts & facts[i].fact) != 0) printf(", %s", facts[i].word);
+    for (size_t i = 0; i < verify_fact_count; i++)
+        if ((info->facts & verify_facts[i].bit) != 0) printf(", %s", verify_facts[i].word);
     putchar('\n');
 }
 
@@ -67,10 +39,10 @@ static void use_text(const vyre_kernel_buffer_info *buffer, char text[160])
     size_t len = 0;
 
     text[0] = '\0';
-    for (int i = 0; i < USES; i++)
-        if ((buffer->flags & uses[i].flag) != 0)
-            len +=
-                (size_t)snprintf(text + len, 160 - len, "%s%s", len > 0 ? ", " : "", uses[i].word);
+    for (size_t i = 0; i < verify_use_count; i++)
+        if ((buffer->flags & verify_uses[i].bit) != 0)
+            len += (size_t)snprintf(text + len, 160 - len, "%s%s", len > 0 ? ", " : "",
+                                    verify_uses[i].word);
     if (buffer->range_end > 0)
         snprintf(text + len, 160 - len, " bytes %llu..%llu",
                  (unsigned long long)buffer->range_start, (unsigned long long)buffer->range_end);
@@ -107,7 +79,7 @@ static void print_explained(const struct kernel *kernel)
     }
     printf("  %u bytes of workgroup memory; a workgroup runs in %s\n", kernel->info.workgroup_bytes,
            cli_format_bytes((double)kernel->info.frame_bytes, size, sizeof size));
-    hex_fingerprint(&kernel->info, fingerprint);
+    verify_fingerprint(&kernel->info, fingerprint);
     printf("  fingerprint %s\n", fingerprint);
 }
 
@@ -126,12 +98,28 @@ static void print_reason(const char *code, const char *at, const char *message)
     putchar('\n');
 }
 
-static void print_rejected(const char *path, const struct kernel *kernel, int explain)
+static void print_warnings(const struct verify_subject *subject, const struct source *source)
+{
+    char at[32];
+
+    for (uint32_t i = 0; i < source->count; i++) {
+        const vyre_diagnostic *note = &source->notes[i];
+        if (note->severity != VYRE_SEVERITY_WARNING) continue;
+        print_head(subject, "warning", CLI_TONE_WARN);
+        fputs(": ", stdout);
+        snprintf(at, sizeof at, "%u:%u", (unsigned)note->line, (unsigned)note->column);
+        print_reason(note->code, at, note->message);
+        put_line("fix: ", note->fix);
+    }
+}
+
+static void print_rejected(const struct verify_subject *subject, const struct kernel *kernel,
+                           int explain)
 {
     struct kernel_reason reason;
 
     kernel_reason(kernel, &reason);
-    print_head(path, "rejected", CLI_TONE_BAD);
+    print_head(subject, "rejected", CLI_TONE_BAD);
     fputs(": ", stdout);
     print_reason(reason.code, reason.at, reason.message);
     if (!explain) return;
@@ -139,103 +127,92 @@ static void print_rejected(const char *path, const struct kernel *kernel, int ex
     put_line("fix: ", reason.fix);
     for (uint32_t i = 1; i < kernel->finding_count; i++) {
         const struct kernel_finding *finding = &kernel->findings[i];
-        print_head(path, "also", CLI_TONE_BAD);
+        print_head(subject, "also", CLI_TONE_BAD);
         fputs(": ", stdout);
         print_reason(finding->code, finding->path, finding->message);
         put_line("rule:", finding->rule);
         put_line("fix: ", finding->fix);
     }
-    if (kernel->finding_count == MOST_FINDINGS) {
-        cli_put_clean(stdout, path);
-        printf(": only the first %d findings are shown\n", (int)MOST_FINDINGS);
+    if (kernel->finding_count == VERIFY_MOST_FINDINGS) {
+        cli_put_clean(stdout, subject->path);
+        printf(": only the first %d findings are shown\n", (int)VERIFY_MOST_FINDINGS);
     }
 }
 
-static void json_accepted(const char *path, const struct kernel *kernel, int explain)
+static void report(const struct cli_args *args, const struct verify_subject *subject,
+                   const struct kernel *kernel)
 {
-    const vyre_kernel_info *info = &kernel->info;
-    char text[160], fingerprint[65];
-
-    cli_json_begin("file");
-    cli_json_text("file", path);
-    cli_json_flag("accepted", 1);
-    snprintf(text, sizeof text, "%u,%u,%u", info->workgroup[0], info->workgroup[1],
-             info->workgroup[2]);
-    cli_json_text("workgroup", text);
-    cli_json_count("buffers", info->buffers);
-    cli_json_count("scalars", info->scalars);
-    cli_json_count("instructions", info->instructions);
-    cli_json_count("registers", info->registers);
-    cli_json_count("workgroup_bytes", info->workgroup_bytes);
-    cli_json_count("frame_bytes", info->frame_bytes);
-    for (int i = 0; i < FACTS; i++)
-        cli_json_flag(facts[i].key, (info->facts & facts[i].fact) != 0);
-    hex_fingerprint(info, fingerprint);
-    cli_json_text("fingerprint", fingerprint);
-    cli_json_end();
-    for (uint32_t i = 0; explain && i < info->buffers; i++) {
-        const vyre_kernel_buffer_info *buffer = &kernel->buffers[i];
-        cli_json_begin("buffer");
-        cli_json_text("file", path);
-        cli_json_text("name", buffer->name);
-        cli_json_text("element", buffer->type);
-        cli_json_count("binding", buffer->binding);
-        cli_json_count("elements", buffer->count);
-        cli_json_count("stride", buffer->stride);
-        cli_json_count("bytes", buffer->bytes);
-        for (int j = 0; j < USES; j++)
-            cli_json_flag(uses[j].word, (buffer->flags & uses[j].flag) != 0);
-        cli_json_count("range_start", buffer->range_start);
-        cli_json_count("range_end", buffer->range_end);
-        cli_json_end();
-    }
+    if (kernel->kernel != NULL && args->json)
+        verify_json_accepted(subject, kernel, args->explain);
+    else if (kernel->kernel != NULL)
+        print_accepted(subject, &kernel->info);
+    else if (args->json)
+        verify_json_rejected(subject, kernel);
+    else
+        print_rejected(subject, kernel, args->explain);
+    if (kernel->kernel != NULL && args->explain && !args->json) print_explained(kernel);
+    if (subject->told) return;
+    if (args->json)
+        source_json(&kernel->source);
+    else if (args->explain)
+        print_warnings(subject, &kernel->source);
 }
 
-static void json_rejected(const char *path, const struct kernel *kernel)
+/* Checks one program; the bytes are used up. */
+static int verify_one(const struct cli_args *args, const struct verify_subject *subject,
+                      struct cli_bytes bytes, const char *wanted)
 {
-    struct kernel_reason reason;
+    struct kernel_wish wish = {args->no_subgroups ? VYRE_KERNEL_NO_SUBGROUPS : 0,
+                               args->explain ? VERIFY_MOST_FINDINGS : 1, wanted};
+    struct verify_subject whole = {subject->path, NULL, 0};
+    struct kernel kernel;
 
-    kernel_reason(kernel, &reason);
-    cli_json_begin("file");
-    cli_json_text("file", path);
-    cli_json_flag("accepted", 0);
-    cli_json_text("status", vyre_status_name(kernel->err.status));
-    cli_json_text("code", reason.code);
-    cli_json_text("at", reason.at[0] != '\0' ? reason.at : NULL);
-    cli_json_text("message", reason.message);
-    cli_json_text("fix", reason.fix);
-    cli_json_end();
-    for (uint32_t i = 0; i < kernel->finding_count; i++) {
-        const struct kernel_finding *finding = &kernel->findings[i];
-        cli_json_begin("finding");
-        cli_json_text("file", path);
-        cli_json_text("code", finding->code);
-        cli_json_text("at", finding->path);
-        cli_json_text("message", finding->message);
-        cli_json_text("rule", finding->rule);
-        cli_json_text("fix", finding->fix);
-        cli_json_end();
+    int code = kernel_take(subject->path, bytes, wish, &kernel);
+    if (code == CLI_EXIT_DONE) report(args, subject, &kernel);
+    if (code == CLI_EXIT_NO) report(args, &whole, &kernel); /* the source, whichever kernel */
+    if (code == CLI_EXIT_NO) code = kernel_no(&kernel);
+    kernel_free(&kernel);
+    return code;
+}
+
+/* Each kernel of a source gets a copy of it. What is wrong with the source is told once. */
+static int verify_kernels(const struct cli_args *args, const char *path, struct cli_bytes bytes,
+                          const struct cli_list *names)
+{
+    int worst = CLI_EXIT_DONE;
+
+    for (size_t i = 0; i < names->count && worst == CLI_EXIT_DONE; i++) {
+        struct verify_subject subject = {path, names->item[i], i > 0};
+        struct cli_bytes copy = {malloc(bytes.length + 1), bytes.length};
+        if (copy.data == NULL) {
+            cli_complain("there is no memory left", NULL, NULL);
+            return CLI_EXIT_ENVIRONMENT;
+        }
+        memcpy(copy.data, bytes.data, bytes.length);
+        worst = verify_one(args, &subject, copy, names->item[i]);
     }
+    return worst;
 }
 
 static int verify_file(const struct cli_args *args, const char *path)
 {
-    struct kernel_wish wish = {args->no_subgroups ? VYRE_KERNEL_NO_SUBGROUPS : 0,
-                               args->explain ? MOST_FINDINGS : 1};
-    struct kernel kernel;
+    struct source source = {.path = path};
+    struct verify_subject subject = {path, args->kernel, 0};
+    struct cli_list names = {NULL, 0};
 
-    int code = kernel_read(path, wish, &kernel);
-    if (code == CLI_EXIT_DONE && args->json)
-        json_accepted(path, &kernel, args->explain);
-    else if (code == CLI_EXIT_DONE)
-        print_accepted(path, &kernel.info);
-    else if (code == CLI_EXIT_NO && args->json)
-        json_rejected(path, &kernel);
-    else if (code == CLI_EXIT_NO)
-        print_rejected(path, &kernel, args->explain);
-    if (code == CLI_EXIT_DONE && args->explain && !args->json) print_explained(&kernel);
-    if (code == CLI_EXIT_NO) code = kernel_no(&kernel);
-    kernel_free(&kernel);
+    int code = kernel_check_name(path, args->kernel);
+    if (code == CLI_EXIT_DONE) code = cli_file_read(path, KERNEL_MOST_BYTES, NULL, &source.bytes);
+    if (code != CLI_EXIT_DONE) return code;
+    if (args->kernel == NULL && source_is(path, &source.bytes))
+        code = source_kernels(&source, &names);
+    if (code == CLI_EXIT_DONE && names.count > 1) {
+        code = verify_kernels(args, path, source.bytes, &names);
+    } else if (code == CLI_EXIT_DONE) {
+        code = verify_one(args, &subject, source.bytes, args->kernel);
+        source.bytes.data = NULL;
+    }
+    source_names_free(&names);
+    source_free(&source);
     return code;
 }
 

@@ -43,6 +43,11 @@ _vyre()
     --pattern)
         return
         ;;
+    -o | --output)
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        return
+        ;;
     --kernel)
         return
         ;;
@@ -56,6 +61,9 @@ _vyre()
         return
         ;;
     --set)
+        return
+        ;;
+    --size)
         return
         ;;
     --timeout)
@@ -79,14 +87,14 @@ _vyre()
     for ((i = 1; i < COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
         case $word in
-        --backend | --place | --device | --host | --workers | --file | --pattern | --kernel | --grid | --in | --out | --set | --timeout | --filter | --seconds | --only | --color)
+        --backend | --place | --device | --host | --workers | --file | --pattern | -o | --output | --kernel | --grid | --in | --out | --set | --size | --timeout | --filter | --seconds | --only | --color)
             [[ ${COMP_WORDS[i + 1]} == = ]] && ((i++))
             ((i++))
             ;;
         -*) ;;
         *)
             case $command in
-            'verify' | 'dis' | 'exec' | 'conform') ;;
+            'build' | 'fmt' | 'verify' | 'dis' | 'exec' | 'conform') ;;
             *) command+=${command:+ }$word ;;
             esac
             ;;
@@ -94,12 +102,14 @@ _vyre()
     done
 
     case $command in
-    '') next="info demo verify dis exec conform bench" options="--color -h --help --version" ;;
-    'info') next="" options="--json --color -h --help --version" ;;
+    '') next="info demo build fmt verify dis exec conform bench" options="--color -h --help --version" ;;
+    'info') next="" options="--host --json --color -h --help --version" ;;
     'demo') next="" options="--backend --place --device --host --workers --file --pattern --quick --json --color -h --help --version" ;;
-    'verify') next="" options="--explain --no-subgroups --json --color -h --help --version" paths=-f ;;
-    'dis') next="" options="--program --color -h --help --version" paths=-f ;;
-    'exec') next="" options="--backend --place --device --host --kernel --grid --in --out --set --strict --timeout --json --color -h --help --version" paths=-f ;;
+    'build') next="" options="--output -o --check --kernel --json --color -h --help --version" paths=-f ;;
+    'fmt') next="" options="--check --json --color -h --help --version" paths=-f ;;
+    'verify') next="" options="--explain --no-subgroups --kernel --json --color -h --help --version" paths=-f ;;
+    'dis') next="" options="--program --kernel --color -h --help --version" paths=-f ;;
+    'exec') next="" options="--backend --place --device --host --kernel --grid --in --out --set --size --strict --timeout --json --color -h --help --version" paths=-f ;;
     'conform') next="" options="--backend --place --device --host --filter --json --color -h --help --version" paths=-d ;;
     bench) next="dispatch vm" options="--color -h --help --version" ;;
     'bench dispatch') next="" options="--backend --place --device --host --workers --seconds --only --pin --json --color -h --help --version" ;;

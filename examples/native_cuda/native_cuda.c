@@ -73,7 +73,7 @@ int main(int argc, char **argv)
     options.backend = VYRE_BACKEND_CUDA;
     vyre_status status = vyre_open(&rt, &options, &err);
     if (status == VYRE_E_UNSUPPORTED || status == VYRE_E_NO_DEVICE) {
-        printf("skipped, this needs an NVIDIA GPU: %s\n", err.message);
+        printf("# SKIP this needs an NVIDIA GPU: %s\n", err.message);
         return SKIPPED;
     }
     if (status != VYRE_OK) goto fail;

@@ -53,7 +53,7 @@ typedef struct vyre_buffer_options {
 /**
  * Makes a buffer of `bytes` zero bytes for the default tenant, with all rights.
  * Statuses: E_NULL, E_RANGE (0 bytes, or not a kind), E_OVERFLOW, E_NO_MEMORY, E_LIMIT
- * (max_handles), E_STOPPED.
+ * (max_handles), E_STOPPED, E_LOST.
  */
 VYRE_API vyre_status vyre_buffer_create(vyre *runtime, size_t bytes, enum vyre_buffer_kind kind,
                                         vyre_buffer **buffer, vyre_error *err);
@@ -77,7 +77,8 @@ VYRE_API uint32_t vyre_buffer_handle(const vyre_buffer *buffer);
 VYRE_API size_t vyre_buffer_size(const vyre_buffer *buffer);
 
 /** Copies bytes in. The caller keeps slots from using them meanwhile. Statuses: E_NULL, E_RANGE
- * (past the end). */
+ * (past the end); of a DEVICE buffer whose device host is gone for good E_LOST, or E_STOPPED where
+ * vyre_stop had to end it. */
 VYRE_API vyre_status vyre_buffer_write(vyre_buffer *buffer, size_t offset, const void *bytes,
                                        size_t length, vyre_error *err);
 

@@ -92,12 +92,13 @@ VYRE_API vyre_status vyre_queue_open(vyre *runtime, const vyre_queue_options *op
 /**
  * Waits until all submitted slots of the queue have ended, then frees it; completions nobody reaped
  * are dropped. Slots that were got but not submitted are forgotten. NULL is allowed. No other
- * thread may use the queue. Not from inside a native operation: then it does nothing.
+ * thread may use the queue. Not from inside a native operation, and not the default queue: then it
+ * does nothing but tell the log.
  */
 VYRE_API void vyre_queue_close(vyre_queue *queue);
 
-/** The queue that vyre_open made for the default tenant; NULL where default_queue_slots was 0. Not
- * to be closed. */
+/** The queue that vyre_open made for the default tenant; NULL where default_queue_slots was 0. It
+ * is the runtime's: vyre_close closes it, vyre_queue_close does not. */
 VYRE_API vyre_queue *vyre_queue_default(vyre *runtime);
 
 /** The number of slots of the queue. Any thread. */
@@ -219,7 +220,7 @@ VYRE_API vyre_status vyre_slot_repeatable(vyre_queue *queue, vyre_slot *slot, vy
  * operation that runs sees the wish by vyre_call_cancelled, and its return value alone decides how
  * the slot ends. A program that runs ends soon: what its workgroups have written stays, and the
  * result words say how many of them ran to their end. The end comes as an ordinary completion. Any
- * thread. Statuses: E_NULL, E_NOT_FOUND (ended already or never submitted), E_STOPPED.
+ * thread. Statuses: E_NULL, E_NOT_FOUND (ended already or never submitted), E_STOPPED, E_LOST.
  */
 VYRE_API vyre_status vyre_cancel(vyre_queue *queue, uint64_t ticket, vyre_error *err);
 

@@ -29,7 +29,7 @@ typedef struct vyre vyre;
 
 enum vyre_backend {
     VYRE_BACKEND_AUTO = 0, /**< CUDA if there is one, else CPU; vyre_describe says which and why */
-    VYRE_BACKEND_CPU = 1,  /**< worker threads in this process */
+    VYRE_BACKEND_CPU = 1,  /**< worker threads */
     VYRE_BACKEND_CUDA = 2  /**< a resident kernel on an NVIDIA GPU */
 };
 
@@ -66,7 +66,8 @@ typedef void (*vyre_log_fn)(void *ctx, enum vyre_log_level level, const char *li
 
 /** Where the device lives. */
 enum vyre_place {
-    VYRE_PLACE_AUTO = 0,    /**< CPU: in this process; CUDA: in a device host */
+    VYRE_PLACE_AUTO = 0,    /**< CPU: in this process; CUDA, and backend AUTO with a `host`: in a
+                               device host */
     VYRE_PLACE_PROCESS = 1, /**< worker threads of this process; CPU only */
     VYRE_PLACE_HOST = 2     /**< a process of its own, vyre-host, which this one starts and ends */
 };
@@ -147,9 +148,12 @@ typedef struct vyre_options {
                           ms */
     uint64_t sleep_ns; /**< CUDA: how often a thread that waits without spinning looks at its
                           completion ring; default 50 us, 1 us..1 s */
-    const char *device; /**< CUDA: which GPU, by index ("1") or UUID ("GPU-..."); NULL: the first */
-    const char *host;   /**< path of vyre-host; NULL: the variable VYRE_HOST, then where it was
-                           installed, then near the program or libvyre */
+    const char *device;  /**< CUDA: which GPU, by index ("1") or UUID ("GPU-..."); NULL: the first.
+                            With backend AUTO nothing is taken in its place; with CPU, or in this
+                            process, it is E_CONFLICT */
+    const char *host;    /**< path of vyre-host; NULL: the variable VYRE_HOST, then where it was
+                            installed, then near the program or libvyre. E_CONFLICT for worker
+                            threads of this process; the variable means nothing there */
     vyre_stall_fn stall; /**< NULL: a stall is only logged */
     void *stall_ctx;
 } vyre_options;
@@ -167,7 +171,7 @@ typedef struct vyre_options {
  * Starts a runtime; the caller closes it with vyre_close. options NULL: all defaults.
  * Statuses: E_NULL, E_SIZE, E_RESERVED, E_RANGE, E_CONFLICT, E_NO_MEMORY, E_SYSTEM, E_UNSUPPORTED
  * (the backend asked for cannot be had, or vyre-host is of another version; the message says why),
- * E_NOT_FOUND (no vyre-host), E_TIMEOUT (it does not answer).
+ * E_NOT_FOUND (no vyre-host), E_TIMEOUT (it does not answer), E_LOST (it ended meanwhile).
  */
 VYRE_API vyre_status vyre_open(vyre **runtime, const vyre_options *options, vyre_error *err);
 

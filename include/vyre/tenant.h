@@ -3,7 +3,9 @@
  * @file tenant.h
  * What a tenant can see: its observable words, its debug log, and the wire format's images of the
  * running system. Reading never disturbs the device; every function here may be called from any
- * thread.
+ * thread. Where the device lives in a device host all of them return also E_NO_MEMORY (there is no
+ * room for a copy of its words), and E_LOST where that host is gone for good, or E_STOPPED where
+ * vyre_stop had to end it.
  */
 #ifndef VYRE_TENANT_H
 #define VYRE_TENANT_H

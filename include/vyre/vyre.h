@@ -7,6 +7,7 @@
 #define VYRE_VYRE_H
 
 #include "vyre/buffer.h"
+#include "vyre/compile.h"
 #include "vyre/program.h"
 #include "vyre/queue.h"
 #include "vyre/runtime.h"

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "device/vitals.h"
+#include "lang/lang.h"
 #include "runtime/port.h"
 #include "runtime/ticket_map.h"
 #include "vm/vm.h"
@@ -201,6 +202,9 @@ struct vyre_kernel {
     uint32_t refs;              /* (atomic) the reader's and one of each program */
     struct ir_program *tree;
     struct vm_program *code;
+    struct lang_output *lang; /* what it knows of its source; NULL where it was not compiled */
+    void *bytes;              /* VIR0, a copy */
+    size_t length;
     uint8_t fingerprint[32];
 };
 
@@ -417,6 +421,11 @@ vyre_status vyre_kernel_make(struct vyre_memory *memory, const void *bytes, size
                              const vyre_kernel_options *options, vyre_kernel **kernel,
                              vyre_error *err);
 void vyre_kernel_hold(vyre_kernel *kernel);
+/* E_RESERVED where there is one that this version does not know. */
+vyre_status vyre_kernel_check_flags(uint32_t flags, vyre_error *err);
+
+/* compile.c: where an item of a kernel's tree is in its source; line 0 where that is not known. */
+vyre_position vyre_kernel_source(const vyre_kernel *kernel, uint32_t id);
 
 /* program.c, bindings.c
  * -------------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
  * and the bytecode kept. No other way leads to a program that a device runs. Counted references
  * keep a kernel while its reader or a loaded program has it; any thread may let go of the last one.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "device/frame.h"
@@ -26,6 +27,8 @@ static void release(vyre_kernel *kernel)
     struct vyre_memory *memory = kernel->memory == &kernel->own ? &own : kernel->memory;
     vyre_vm_free(kernel->code);
     vyre_ir_program_free(kernel->tree);
+    vyre_lang_free(kernel->lang);
+    vyre_memory_free(memory, kernel->bytes, kernel->length);
     vyre_memory_free(memory, kernel, sizeof *kernel);
 }
 
@@ -65,15 +68,32 @@ static vyre_status check(vyre_kernel *kernel, const vyre_kernel_options *options
     return vyre_vm_verify(kernel->memory, header, header->bytes, err);
 }
 
+vyre_status vyre_kernel_check_flags(uint32_t flags, vyre_error *err)
+{
+    if ((flags & ~KNOWN_FLAGS) == 0) return VYRE_OK;
+    return vyre_fail(err, VYRE_E_RESERVED, "flags 0x%x has bits that this version does not know",
+                     flags);
+}
+
+static vyre_status keep_bytes(vyre_kernel *kernel, const void *bytes, size_t length,
+                              vyre_error *err)
+{
+    vyre_status status =
+        vyre_memory_alloc(kernel->memory, 1, length, "program bytes", &kernel->bytes, err);
+    if (status) return status;
+    kernel->length = length;
+    memcpy(kernel->bytes, bytes, length);
+    vyre_ir_fingerprint(bytes, length, kernel->fingerprint);
+    return VYRE_OK;
+}
+
 vyre_status vyre_kernel_make(struct vyre_memory *memory, const void *bytes, size_t length,
                              const vyre_kernel_options *options, vyre_kernel **out, vyre_error *err)
 {
     struct vyre_memory own;
     void *storage;
-    if (options->flags & ~KNOWN_FLAGS)
-        return vyre_fail(err, VYRE_E_RESERVED,
-                         "flags 0x%x has bits that this version does not know", options->flags);
-    vyre_status status = memory ? VYRE_OK : vyre_memory_init(&own, options->allocator, err);
+    vyre_status status = vyre_kernel_check_flags(options->flags, err);
+    if (!status && !memory) status = vyre_memory_init(&own, options->allocator, err);
     if (status) return status;
     status =
         vyre_memory_alloc(memory ? memory : &own, 1, sizeof(vyre_kernel), "kernel", &storage, err);
@@ -84,11 +104,11 @@ vyre_status vyre_kernel_make(struct vyre_memory *memory, const void *bytes, size
     kernel->refs = 1;
     status = vyre_ir_decode(kernel->memory, bytes, length, &kernel->tree, err);
     if (!status) status = check(kernel, options, err);
+    if (!status) status = keep_bytes(kernel, bytes, length, err);
     if (status) {
         release(kernel);
         return status;
     }
-    vyre_ir_fingerprint(bytes, length, kernel->fingerprint);
     *out = kernel;
     return VYRE_OK;
 }
@@ -193,16 +213,36 @@ vyre_status vyre_kernel_grid(const vyre_kernel *kernel, const uint64_t *bytes, s
     return status;
 }
 
+/* The source's line before the first instruction of each. */
+struct lines {
+    const vyre_kernel *kernel;
+    uint32_t line;
+    char text[256];
+};
+
+static const char *note_line(void *ctx, uint32_t id)
+{
+    struct lines *lines = ctx;
+    vyre_position at = vyre_kernel_source(lines->kernel, id);
+    if (at.line == 0 || at.line == lines->line) return NULL;
+    lines->line = at.line;
+    snprintf(lines->text, sizeof lines->text, "%.200s%s%u:%u", at.file, at.file[0] ? ":" : "",
+             (unsigned)at.line, (unsigned)at.column);
+    return lines->text;
+}
+
 vyre_status vyre_kernel_print(const vyre_kernel *kernel, enum vyre_kernel_text text,
                               vyre_write_fn write, void *ctx, vyre_error *err)
 {
     if (!kernel) return vyre_fail(err, VYRE_E_NULL, "kernel is null");
     if (!write) return vyre_fail(err, VYRE_E_NULL, "write is null");
+    struct lines lines = {.kernel = kernel};
+    struct vm_printing how = {kernel->tree, write, ctx, note_line, &lines};
     switch (text) {
     case VYRE_TEXT_PROGRAM:
         return vyre_ir_print(kernel->tree, write, ctx, err);
     case VYRE_TEXT_BYTECODE:
-        return vyre_vm_print(kernel->code, kernel->tree, write, ctx, err);
+        return vyre_vm_print_with(kernel->code, &how, err);
     }
     return vyre_fail(err, VYRE_E_RANGE, "text is %d; 1 is the program, 2 is the bytecode",
                      (int)text);

@@ -76,9 +76,6 @@ static vyre_status check_place(vyre_options *options, vyre_error *err)
     int cpu = options->backend == VYRE_BACKEND_CPU;
     if (options->place == VYRE_PLACE_AUTO)
         options->place = cpu ? VYRE_PLACE_PROCESS : VYRE_PLACE_HOST;
-    if (!cpu && options->place == VYRE_PLACE_PROCESS)
-        return vyre_fail_with(err, VYRE_E_CONFLICT, "set place to VYRE_PLACE_AUTO",
-                              "a GPU's context lives in a device host, never in this process");
     if (options->stall_policy == VYRE_STALL_RESTART && options->place != VYRE_PLACE_HOST)
         return vyre_fail_with(err, VYRE_E_CONFLICT, "set place to VYRE_PLACE_HOST",
                               "workers of this process cannot be ended and started again");
@@ -118,31 +115,67 @@ vyre_status vyre_options_check(vyre_options *options, const vyre_caps *caps, vyr
     return check_place(options, err);
 }
 
+/* What cannot go together on any machine; looked at before the machine is. What VYRE_HOST says is
+ * no wish of this caller and conflicts with nothing. */
+static vyre_status check_asked(const vyre_options *options, vyre_error *err)
+{
+    int here = options->place == VYRE_PLACE_PROCESS;
+    int cpu = options->backend == VYRE_BACKEND_CPU;
+    if (here && options->backend == VYRE_BACKEND_CUDA)
+        return vyre_fail_with(err, VYRE_E_CONFLICT, "set place to auto or host",
+                              "place is process and backend is cuda; a GPU's context lives in a "
+                              "device host, never in this process");
+    if (options->device && (cpu || here))
+        return vyre_fail_with(err, VYRE_E_CONFLICT,
+                              cpu ? "leave device out, or set backend to cuda"
+                                  : "leave device out, or set place to auto",
+                              "device is \"%.60s\", a GPU, and %s is for the CPU alone",
+                              options->device, cpu ? "backend cpu" : "place process");
+    if (options->host && (here || (cpu && options->place == VYRE_PLACE_AUTO)))
+        return vyre_fail_with(err, VYRE_E_CONFLICT, "leave host out, or set place to host",
+                              "host names %.100s, and %s has its workers in this process",
+                              options->host, here ? "place process" : "backend cpu");
+    return VYRE_OK;
+}
+
+/* AUTO without a usable GPU. Who names one wants no CPU in its place; who names a host gets one. */
+static vyre_status fall_back(vyre *runtime, vyre_options *options, vyre_caps *caps, vyre_error *err)
+{
+    if (options->device) {
+        vyre_fail(err, VYRE_E_UNSUPPORTED, "device is \"%.60s\", and no such GPU can be used: %s",
+                  options->device, caps->reason);
+        vyre_fail_fix(err, "%s", caps->fix);
+        return VYRE_E_UNSUPPORTED;
+    }
+    if (options->host && options->place == VYRE_PLACE_AUTO) options->place = VYRE_PLACE_HOST;
+    snprintf(runtime->choice, sizeof runtime->choice, "auto chose cpu%s: %.110s",
+             options->place == VYRE_PLACE_HOST ? " in a device host" : "", caps->reason);
+    options->backend = VYRE_BACKEND_CPU;
+    *caps = (vyre_caps)VYRE_CAPS_INIT;
+    return vyre_caps_find(VYRE_BACKEND_CPU, options, caps, err);
+}
+
 /* Finds the backend and says why it was chosen. */
 static vyre_status choose(vyre *runtime, vyre_options *options, vyre_caps *caps, vyre_error *err)
 {
-    uint32_t id = options->backend;
-    vyre_error why;
-    if (id > VYRE_BACKEND_CUDA)
-        return vyre_fail(err, VYRE_E_RANGE, "backend is %u; 0 is auto, 1 is cpu, 2 is cuda", id);
+    uint32_t asked = options->backend;
+    if (asked > VYRE_BACKEND_CUDA)
+        return vyre_fail(err, VYRE_E_RANGE, "backend is %u; 0 is auto, 1 is cpu, 2 is cuda", asked);
+    if (asked == VYRE_BACKEND_AUTO)
+        options->backend =
+            options->place == VYRE_PLACE_PROCESS ? VYRE_BACKEND_CPU : VYRE_BACKEND_CUDA;
     *caps = (vyre_caps)VYRE_CAPS_INIT;
-    if (id == VYRE_BACKEND_AUTO) {
-        vyre_status status = vyre_caps_find(VYRE_BACKEND_CUDA, options, caps, &why);
-        int cuda = !status && caps->supported;
-        id = cuda ? VYRE_BACKEND_CUDA : VYRE_BACKEND_CPU;
-        snprintf(runtime->choice, sizeof runtime->choice, "auto chose %s: %.120s",
-                 cuda ? "cuda" : "cpu",
-                 status            ? why.message
-                 : caps->supported ? caps->device
-                                   : caps->reason);
-    } else {
-        snprintf(runtime->choice, sizeof runtime->choice, "%s, as asked for",
-                 vyre_backend_find(id)->name);
-    }
-    options->backend = id;
-    runtime->backend = vyre_backend_find(id);
-    *caps = (vyre_caps)VYRE_CAPS_INIT;
-    vyre_status status = vyre_caps_find(id, options, caps, err);
+    vyre_status status = vyre_caps_find(options->backend, options, caps, err);
+    if (status) return status;
+    if (asked != VYRE_BACKEND_AUTO)
+        snprintf(runtime->choice, sizeof runtime->choice, "%s, as asked for", caps->name);
+    else if (options->backend == VYRE_BACKEND_CPU)
+        snprintf(runtime->choice, sizeof runtime->choice,
+                 "auto chose cpu: place process is for it alone");
+    else if (caps->supported)
+        snprintf(runtime->choice, sizeof runtime->choice, "auto chose cuda: %s", caps->device);
+    else
+        status = fall_back(runtime, options, caps, err);
     if (status) return status;
     return caps->supported ? VYRE_OK : vyre_backend_refuse(caps, err);
 }
@@ -230,6 +263,7 @@ vyre_status vyre_open(vyre **out, const vyre_options *given, vyre_error *err)
     vyre_status status =
         given ? vyre_options_read(&options, given, sizeof options, "vyre_options", err) : VYRE_OK;
     if (!status) status = vyre_memory_init(&memory, options.allocator, err);
+    if (!status) status = check_asked(&options, err);
     if (!status) status = choose(&proto, &options, &caps, err);
     if (!status) status = vyre_options_check(&options, &caps, err);
     if (!status) status = vyre_runtime_make(&memory, &options, &runtime, err);

@@ -254,6 +254,13 @@ void vyre_queue_close(vyre_queue *queue)
     uint32_t args[VYRE_SLOT_ARGS] = {number};
     uint32_t result;
     if (vyre_runtime_refuse_worker(runtime, "vyre_queue_close", NULL)) return;
+    if (queue == runtime->default_queue) { /* vyre_queue_default would go on to give it out */
+        vyre_log_line(
+            &runtime->log, VYRE_LOG_ERROR,
+            "vyre_queue_close was called for the default queue and did nothing; vyre_close "
+            "closes it, and default_queue_slots 0 opens none");
+        return;
+    }
     vyre_status status = vyre_system_call(runtime, DEV_SYS_QUEUE_CLOSE, args, &result, NULL);
     if (status) vyre_runtime_await_stop(runtime); /* then the device has given up all queues */
     unlist(queue);

@@ -89,7 +89,7 @@ static vyre_status take(const char *name, const char *from, char path[HOST_PATH_
 vyre_status vyre_host_find(const char *asked, char path[HOST_PATH_ROOM], vyre_error *err)
 {
     const char *installed = VYRE_HOST_PATH;
-    if (asked) return take(asked, "options.host", path, err);
+    if (asked) return take(asked, "host", path, err);
     const char *variable = secure_getenv("VYRE_HOST");
     if (variable && variable[0] != '\0') return take(variable, "VYRE_HOST", path, err);
     if (snprintf(path, HOST_PATH_ROOM, "%s", installed) < HOST_PATH_ROOM && runnable(path))
@@ -98,7 +98,7 @@ vyre_status vyre_host_find(const char *asked, char path[HOST_PATH_ROOM], vyre_er
     vyre_fail(err, VYRE_E_NOT_FOUND,
               "the device host was not found: not at %.100s, nor near the program or libvyre",
               installed);
-    vyre_fail_fix(err, "install " HOST_NAME ", or set VYRE_HOST or options.host to its path");
+    vyre_fail_fix(err, "install " HOST_NAME ", or set VYRE_HOST or the option host to its path");
     return VYRE_E_NOT_FOUND;
 }
 

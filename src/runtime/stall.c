@@ -5,13 +5,15 @@
  */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "device/builtin_table.h"
 #include "runtime/vitals.h"
 
 #define HEAD_BYTES   256u
-#define WORKER_BYTES 192u
+#define FILE_BYTES   80u /* of a source's name, its end */
+#define WORKER_BYTES (224u + FILE_BYTES)
 #define QUEUE_BYTES  160u
 #define QUEUE_LINES  32u /* what waits in more queues than these is only counted */
 
@@ -52,13 +54,24 @@ static struct span span(uint64_t ns)
     return span;
 }
 
-/* What an opcode is here and now. (system.lock) */
-static const char *kind_of(const vyre *runtime, uint32_t opcode)
+/* What an opcode is here and now, and where the source of a compiled program begins: a worker does
+ * not say which instruction it is at. (system.lock) */
+static void add_kind(struct text *text, const vyre *runtime, uint32_t opcode)
 {
-    if (dev_builtin_find(opcode)) return "built-in";
-    for (const vyre_program *program = runtime->programs; program; program = program->next)
-        if (program->opcode == opcode) return "program";
-    return "native";
+    const vyre_program *program = runtime->programs;
+    while (program && program->opcode != opcode)
+        program = program->next;
+    if (dev_builtin_find(opcode) || !program) {
+        add(text, dev_builtin_find(opcode) ? " (built-in)" : " (native)");
+        return;
+    }
+    vyre_position at = vyre_kernel_source(program->kernel, program->kernel->code->source[0]);
+    size_t length = strlen(at.file), skip = length > FILE_BYTES ? length - FILE_BYTES : 0;
+    add(text, " (program");
+    if (at.line)
+        add(text, ", %s%s%s%u:%u", skip ? "..." : "", at.file + skip, length ? ":" : "",
+            (unsigned)at.line, (unsigned)at.column);
+    add(text, ")");
 }
 
 /* (system.lock) */
@@ -66,9 +79,10 @@ static void add_worker(struct text *text, const vyre *runtime, const struct vyre
                        uint32_t i)
 {
     const vyre_vital_worker *busy = &sight->worker[i];
-    add(text, "\nworker %u: ticket %llu of queue %u, tenant %u, opcode 0x%x (%s), for %s",
-        busy->worker, (unsigned long long)busy->ticket, busy->queue, busy->tenant, busy->opcode,
-        kind_of(runtime, busy->opcode), span(busy->busy_ns).text);
+    add(text, "\nworker %u: ticket %llu of queue %u, tenant %u, opcode 0x%x", busy->worker,
+        (unsigned long long)busy->ticket, busy->queue, busy->tenant, busy->opcode);
+    add_kind(text, runtime, busy->opcode);
+    add(text, ", for %s", span(busy->busy_ns).text);
     if (sight->deadline_ns[i] != 0 && sight->now_ns > sight->deadline_ns[i])
         add(text, ", %s past its deadline", span(sight->now_ns - sight->deadline_ns[i]).text);
 }

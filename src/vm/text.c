@@ -315,19 +315,36 @@ static uint32_t nest(struct print *print, uint32_t pc)
     }
 }
 
-vyre_status vyre_vm_print(const struct vm_program *program, const struct ir_program *tree,
-                          ir_writer write, void *ctx, vyre_error *err)
+/* What the caller has to say before an instruction. */
+static void print_note(struct print *print, const char *note, uint32_t indent)
+{
+    if (!note) return;
+    add(&print->line, "%*s; %s", (int)(7 + indent), "", note);
+    flush(print);
+}
+
+vyre_status vyre_vm_print_with(const struct vm_program *program, const struct vm_printing *how,
+                               vyre_error *err)
 {
     char text[LINE_BYTES];
-    struct print print = {{text, sizeof text, 0, program->header, tree}, write, ctx, 0, 0, {0}};
+    struct print print = {
+        {text, sizeof text, 0, program->header, how->tree}, how->write, how->ctx, 0, 0, {0}};
     print_header(&print);
     print_buffers(&print);
     print_constants(&print);
     for (uint32_t pc = 0; pc < program->header->code_count && !print.stopped; pc++) {
-        uint32_t depth = nest(&print, pc);
-        add_insn(&print.line, pc, 2 * (depth < 16 ? depth : 16));
+        uint32_t depth = nest(&print, pc), indent = 2 * (depth < 16 ? depth : 16);
+        if (how->note) print_note(&print, how->note(how->note_ctx, program->source[pc]), indent);
+        add_insn(&print.line, pc, indent);
         flush(&print);
     }
     if (print.stopped) return vyre_fail(err, VYRE_E_SYSTEM, "the text could not be written");
     return VYRE_OK;
+}
+
+vyre_status vyre_vm_print(const struct vm_program *program, const struct ir_program *tree,
+                          ir_writer write, void *ctx, vyre_error *err)
+{
+    struct vm_printing how = {.tree = tree, .write = write, .ctx = ctx};
+    return vyre_vm_print_with(program, &how, err);
 }

@@ -63,8 +63,21 @@ uint32_t vyre_vm_derive(const struct vm_header *program, uint32_t *buffers);
 /* One line of text for an instruction, without a newline. */
 void vyre_vm_text(const struct vm_header *program, uint32_t pc, char *text, size_t room);
 
-/* The whole program as text: header, buffers with their names from the tree (may be NULL),
- * constants, code. */
+/* How to print a program. */
+struct vm_printing {
+    const struct ir_program *tree; /* for the names of buffers; NULL: none */
+    ir_writer write;
+    void *ctx;
+    /* NULL, or gives the text of a comment line before an instruction, or NULL for none; called
+     * for each instruction, in order, with the place in the tree that it came from. */
+    const char *(*note)(void *ctx, uint32_t id);
+    void *note_ctx;
+};
+
+/* The whole program as text: header, buffers, constants, code. */
+vyre_status vyre_vm_print_with(const struct vm_program *program, const struct vm_printing *how,
+                               vyre_error *err);
+/* The same without notes. */
 vyre_status vyre_vm_print(const struct vm_program *program, const struct ir_program *tree,
                           ir_writer write, void *ctx, vyre_error *err);
 

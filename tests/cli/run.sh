@@ -166,10 +166,13 @@ while IFS= read -r line || [ -n "$line" ]; do
         pending=
         keep "$line"
         if [ "$update" = 0 ] && reason=$(cd "$work/cwd" && sh -c "${line#skip: }" 2>&1); then
+            if [ "$count" = 0 ]; then
+                printf '%s\n' "1..0 # SKIP $reason"
+                exit 77
+            fi
             printf '%s\n' "1..$count # skipped the rest: $reason"
-            [ "$failed" = 0 ] || exit 1
-            [ "$count" = 0 ] && exit 77
-            exit 0
+            [ "$failed" = 0 ]
+            exit
         fi
         ;;
     out[:~.]*) printf '%s\n' "${line#out}" >>"$work/want_out" ;;

@@ -99,10 +99,14 @@ static void check_branch(struct oracle *o, const struct ir_node *node, int taken
     o->branch[node->id] = way;
 }
 
-/* Whether it depends on nothing but literals and variables other than `but`. */
+/* Whether it depends on nothing but literals, ids, lengths and variables other than `but`. */
 static int only_variables(const struct ir_expr *expr, uint32_t but)
 {
     switch (expr->kind) {
+    case IR_EXPR_INVOCATION_ID:
+    case IR_EXPR_LOCAL_ID:
+    case IR_EXPR_WORKGROUP_ID:
+    case IR_EXPR_BUF_LEN:
     case IR_EXPR_LIT_U32:
     case IR_EXPR_LIT_I32:
     case IR_EXPR_LIT_BOOL:
@@ -112,6 +116,10 @@ static int only_variables(const struct ir_expr *expr, uint32_t but)
         return expr->name != but;
     case IR_EXPR_BIN_OP:
         return only_variables(expr->arg[0], but) && only_variables(expr->arg[1], but);
+    case IR_EXPR_SELECT:
+    case IR_EXPR_FMA:
+        return only_variables(expr->arg[0], but) && only_variables(expr->arg[1], but) &&
+               only_variables(expr->arg[2], but);
     case IR_EXPR_UN_OP:
     case IR_EXPR_CAST:
         return only_variables(expr->arg[0], but);

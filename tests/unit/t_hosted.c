@@ -161,8 +161,8 @@ static void not_found(void)
     vyre *rt = NULL;
     vyre_error err;
     refused(vyre_open(&rt, &options, &err), VYRE_E_NOT_FOUND, &err, "options.host names nothing");
-    ok(strstr(err.message, "/nowhere/vyre-host") && strstr(err.fix, "options.host"), "%s | %s",
-       err.message, err.fix);
+    ok(strstr(err.message, "/nowhere/vyre-host") && strstr(err.fix, "host name an executable"),
+       "%s | %s", err.message, err.fix);
     options = host_options("/etc/passwd");
     refused(vyre_open(&rt, &options, &err), VYRE_E_NOT_FOUND, &err, "or no executable");
     const char *before = getenv("VYRE_HOST");
@@ -185,6 +185,99 @@ static void not_found(void)
     vyre_device device = VYRE_DEVICE_INIT;
     size_t count = 0;
     refused(vyre_devices(&device, 1, &count, &err), VYRE_E_NOT_FOUND, &err, "nor a list of GPUs");
+    if (kept)
+        setenv("VYRE_HOST", kept, 1);
+    else
+        unsetenv("VYRE_HOST");
+    free(kept);
+}
+
+/* AUTO without a GPU, and a host was named: that one has the workers. */
+static void named_host(void)
+{
+    vyre_options options = VYRE_OPTIONS_INIT;
+    vyre_description about = VYRE_DESCRIPTION_INIT;
+    char path[4096];
+    vyre *rt = NULL;
+    vyre_error err;
+    vyre_caps caps = VYRE_CAPS_INIT;
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 16);
+    if (n <= 0) bail("who am I?");
+    path[n] = '\0';
+    snprintf(strrchr(path, '/'), 16, "/vyre-host");
+    must(vyre_backend_caps(VYRE_BACKEND_CUDA, &caps, &err), &err);
+    options.workers = 1;
+    options.host = path;
+    works(vyre_open(&rt, &options, &err), &err, "AUTO and a host");
+    must(vyre_describe(rt, &about, &err), &err);
+    ok(about.place == VYRE_PLACE_HOST && about.host_pid != 0, "a device host: %s", about.choice);
+    ok(about.backend == (caps.supported ? VYRE_BACKEND_CUDA : VYRE_BACKEND_CPU), "backend %u",
+       about.backend);
+    vyre_close(rt);
+    rt = NULL;
+    options.host = "/nowhere/vyre-host";
+    refused(vyre_open(&rt, &options, &err), VYRE_E_NOT_FOUND, &err, "AUTO and a host that is not");
+    ok(strstr(err.message, "/nowhere/vyre-host") != NULL, "%s | %s", err.message, err.fix);
+}
+
+/* What the headers say of a runtime whose device host is gone for good: every call that needs it
+ * returns E_LOST, and what lies in this process can still be had. */
+static void check_lost(vyre *rt, vyre_queue *queue, vyre_buffer *device, vyre_buffer *pinned)
+{
+    static unsigned char image[1 << 20];
+    vyre_buffer_options how = VYRE_BUFFER_OPTIONS_INIT;
+    vyre_queue *opened = NULL;
+    vyre_buffer *made = NULL;
+    vyre_log_record record;
+    vyre_error err;
+    uint64_t cursor = 0, lost = 0;
+    uint32_t word = 0;
+    size_t count = 0;
+    refused(vyre_queue_open(rt, NULL, &opened, &err), VYRE_E_LOST, &err, "a new queue");
+    refused(vyre_queue_submit(queue, NULL, &err), VYRE_E_LOST, &err, "a submit");
+    refused(vyre_cancel(queue, 0, &err), VYRE_E_LOST, &err, "a cancellation");
+    refused(vyre_buffer_create(rt, 64, VYRE_DEVICE, &made, &err), VYRE_E_LOST, &err,
+            "a new buffer");
+    refused(vyre_buffer_create_with(rt, 64, &how, &made, &err), VYRE_E_LOST, &err,
+            "one with options");
+    refused(vyre_buffer_write(device, 0, &word, 4, &err), VYRE_E_LOST, &err, "a write");
+    refused(vyre_buffer_read(device, 0, &word, 4, &err), VYRE_E_LOST, &err, "a read");
+    refused(vyre_tenant_observables(rt, 0, 0, 1, &word, &err), VYRE_E_LOST, &err,
+            "observable words");
+    refused(vyre_tenant_log(rt, 0, &cursor, &record, 1, &count, &lost, &err), VYRE_E_LOST, &err,
+            "a debug log");
+    refused(vyre_image_control(rt, 0, image, sizeof image, NULL, &err), VYRE_E_LOST, &err,
+            "an image of control");
+    refused(vyre_image_ring(rt, 0, image, sizeof image, NULL, &err), VYRE_E_LOST, &err,
+            "an image of the ring");
+    refused(vyre_image_debug_log(rt, 0, image, sizeof image, NULL, &err), VYRE_E_LOST, &err,
+            "an image of the debug log");
+    works(vyre_buffer_write(pinned, 0, &word, 4, &err), &err, "a write to a PINNED buffer works");
+    works(vyre_buffer_read(pinned, 0, &word, 4, &err), &err, "a read from it too");
+}
+
+static void without_host(void)
+{
+    vyre_options options = host_options(NULL);
+    vyre_description about = VYRE_DESCRIPTION_INIT;
+    vyre_buffer *device = NULL, *pinned = NULL;
+    vyre_error err;
+    const char *before = getenv("VYRE_HOST");
+    char *kept = before ? strdup(before) : NULL;
+    vyre *rt = open_with(&options);
+    must(vyre_buffer_create(rt, 64, VYRE_DEVICE, &device, &err), &err);
+    must(vyre_buffer_create(rt, 64, VYRE_PINNED, &pinned, &err), &err);
+    must(vyre_describe(rt, &about, &err), &err);
+    setenv("VYRE_HOST", "/nowhere/vyre-host", 1); /* no other can be started */
+    kill((pid_t)about.host_pid, SIGKILL);
+    while (!about.stopped) {
+        breathe();
+        must(vyre_describe(rt, &about, &err), &err);
+    }
+    vyre_queue *queue = vyre_queue_default(rt);
+    must(vyre_prep_nop(next_slot(queue), &err), &err);
+    check_lost(rt, queue, device, pinned);
+    vyre_close(rt);
     if (kept)
         setenv("VYRE_HOST", kept, 1);
     else
@@ -311,6 +404,8 @@ int main(void)
     const char *kind = getenv("VYRE_TEST_FAKE");
     if (kind) be_fake(kind);
     not_found();
+    named_host();
+    without_host();
     fakes();
     said_of_devices();
     arguments();

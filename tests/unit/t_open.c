@@ -218,6 +218,77 @@ static void unsupported(void)
     ok(rt == untouched, "no runtime was stored");
 }
 
+/* Options that would have no effect, or cannot have one together, are refused before any machine is
+ * looked at: the message names both. */
+static void conflicts(void)
+{
+    static const struct {
+        uint32_t backend, place;
+        const char *device, *host, *says, *also, *fix;
+    } cases[] = {
+        {VYRE_BACKEND_CUDA, VYRE_PLACE_PROCESS, NULL, NULL, "place", "cuda", "place"},
+        {VYRE_BACKEND_CUDA, VYRE_PLACE_PROCESS, "0", "/x", "place", "cuda", "place"},
+        {VYRE_BACKEND_CPU, VYRE_PLACE_AUTO, "7", NULL, "\"7\"", "cpu", "device"},
+        {VYRE_BACKEND_CPU, VYRE_PLACE_PROCESS, "7", NULL, "\"7\"", "cpu", "device"},
+        {VYRE_BACKEND_CPU, VYRE_PLACE_HOST, "7", NULL, "\"7\"", "cpu", "device"},
+        {VYRE_BACKEND_AUTO, VYRE_PLACE_PROCESS, "7", NULL, "\"7\"", "process", "device"},
+        {VYRE_BACKEND_CPU, VYRE_PLACE_AUTO, NULL, "/x/y", "/x/y", "cpu", "place"},
+        {VYRE_BACKEND_CPU, VYRE_PLACE_PROCESS, NULL, "/x/y", "/x/y", "process", "place"},
+        {VYRE_BACKEND_AUTO, VYRE_PLACE_PROCESS, NULL, "/x/y", "/x/y", "process", "place"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        vyre_options options = VYRE_OPTIONS_INIT;
+        vyre *rt = untouched;
+        vyre_error err;
+        options.backend = cases[i].backend;
+        options.place = cases[i].place;
+        options.device = cases[i].device;
+        options.host = cases[i].host;
+        if (refused(vyre_open(&rt, &options, &err), VYRE_E_CONFLICT, &err, "conflict %zu", i))
+            ok(strstr(err.message, cases[i].says) && strstr(err.message, cases[i].also) &&
+                   strstr(err.fix, cases[i].fix),
+               "%s | %s", err.message, err.fix);
+        ok(rt == untouched, "no runtime was stored");
+        if (rt != untouched) vyre_close(rt);
+    }
+    vyre_options options = VYRE_OPTIONS_INIT;
+    vyre *rt = untouched;
+    vyre_error err;
+    options.device = "GPU-ffffffff-none";
+    refused(vyre_open(&rt, &options, &err), VYRE_E_UNSUPPORTED, &err,
+            "AUTO takes nothing in place of a GPU that was named");
+    ok(strstr(err.message, "GPU-ffffffff-none") != NULL, "%s | %s", err.message, err.fix);
+}
+
+/* VYRE_HOST is no wish of the caller: it conflicts with nothing, and moves nothing. */
+static void variable(void)
+{
+    static const uint32_t backends[] = {VYRE_BACKEND_AUTO, VYRE_BACKEND_CPU};
+    const char *before = getenv("VYRE_HOST");
+    char *kept = before ? strdup(before) : NULL;
+    setenv("VYRE_HOST", "/nowhere/vyre-host", 1);
+    for (size_t i = 0; i < 4; i++) {
+        vyre_options options = VYRE_OPTIONS_INIT;
+        vyre_description about = VYRE_DESCRIPTION_INIT;
+        vyre *rt = NULL;
+        vyre_error err;
+        options.backend = backends[i % 2];
+        options.place = i < 2 ? VYRE_PLACE_AUTO : VYRE_PLACE_PROCESS;
+        if (!works(vyre_open(&rt, &options, &err), &err, "VYRE_HOST beside backend %u, place %u",
+                   options.backend, options.place))
+            continue;
+        must(vyre_describe(rt, &about, &err), &err);
+        ok(about.backend == VYRE_BACKEND_CPU && about.place == VYRE_PLACE_PROCESS, "%s",
+           about.choice);
+        vyre_close(rt);
+    }
+    if (kept)
+        setenv("VYRE_HOST", kept, 1);
+    else
+        unsetenv("VYRE_HOST");
+    free(kept);
+}
+
 static void automatic(void)
 {
     vyre *rt = open_with(NULL);
@@ -288,6 +359,8 @@ int main(void)
     bad_allocators();
     capabilities();
     unsupported();
+    conflicts();
+    variable();
     automatic();
     log_hook();
     memory_budget();

@@ -141,6 +141,37 @@ static void limit(void)
     vyre_close(rt);
 }
 
+static void hear(void *ctx, enum vyre_log_level level, const char *line)
+{
+    uint32_t *heard = ctx;
+    if (level == VYRE_LOG_ERROR && strstr(line, "default queue")) ++*heard;
+}
+
+/* The default queue is the runtime's: a close of it does nothing but complain. */
+static void close_default(void)
+{
+    vyre_options options = cpu_options(1);
+    vyre_description about = VYRE_DESCRIPTION_INIT;
+    uint32_t heard = 0;
+    vyre_error err;
+    options.log = hear;
+    options.log_ctx = &heard;
+    vyre *rt = open_with(&options);
+    vyre_queue *queue = vyre_queue_default(rt);
+    uint32_t number = vyre_queue_number(queue);
+    vyre_queue_close(queue);
+    is_u64(heard, 1, "the log says that the default queue was not closed");
+    must(vyre_describe(rt, &about, &err), &err);
+    if (is_u64(about.queues, 1, "it is open")) {
+        ok(vyre_queue_default(rt) == queue && vyre_queue_number(queue) == number,
+           "and still the default");
+        must(vyre_prep_atomic_add(next_slot(queue), WORD(4), 5, &err), &err);
+        wait_for(queue, submit(queue));
+        is_u64(observable(rt, 0, 4), 5, "and takes slots");
+    }
+    vyre_close(rt);
+}
+
 static void tenants_apart(vyre *rt)
 {
     vyre_queue *queues[4];
@@ -197,6 +228,7 @@ int main(void)
     tenants_apart(rt);
     if (!test_hosted()) close_with_outstanding(rt); /* a gate is a C function */
     vyre_close(rt);
+    close_default();
     limit();
     return done();
 }

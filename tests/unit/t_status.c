@@ -90,7 +90,7 @@ static const char *const pinned_faults[] = {
 static const char *const pinned_programs[] = {
     "VYRE_E_IR_SIZE",   "VYRE_E_IR_MAGIC",   "VYRE_E_IR_VERSION", "VYRE_E_IR_FLAGS",
     "VYRE_E_IR_DIGEST", "VYRE_E_IR_FORM",    "VYRE_E_IR_INVALID", "VYRE_E_VM_UNSUPPORTED",
-    "VYRE_E_VM_LIMIT",  "VYRE_E_VM_INVALID",
+    "VYRE_E_VM_LIMIT",  "VYRE_E_VM_INVALID", "VYRE_E_SOURCE",
 };
 
 /* One line: no line break, no end mark that a caller would add, no space at either end. */
@@ -124,8 +124,9 @@ static void status_rows(void)
            "%s: texts are one line", row->name);
         ok(unique(statuses, COUNT(statuses), i), "%s: nothing else has its value", row->name);
         bool wire = strncmp(row->name, "VYRE_E_WIRE_", 12) == 0;
-        bool program =
-            strncmp(row->name, "VYRE_E_IR_", 10) == 0 || strncmp(row->name, "VYRE_E_VM_", 10) == 0;
+        bool program = strncmp(row->name, "VYRE_E_IR_", 10) == 0 ||
+                       strncmp(row->name, "VYRE_E_VM_", 10) == 0 ||
+                       strcmp(row->name, "VYRE_E_SOURCE") == 0;
         vyre_status first = program ? -80 : wire ? -40 : 0;
         vyre_status last = program ? -99 : wire ? -79 : -39;
         ok(value <= first && value >= last, "%s: %d lies in its range", row->name, value);
@@ -159,7 +160,7 @@ static void fault_rows(void)
 
 static void unknown_numbers(void)
 {
-    static const vyre_status strange[] = {1, -39, -79, -90, -100, INT32_MAX, INT32_MIN};
+    static const vyre_status strange[] = {1, -39, -79, -91, -100, INT32_MAX, INT32_MIN};
     for (size_t i = 0; i < COUNT(strange); i++) {
         is_str(vyre_status_name(strange[i]), "VYRE_E_?", "%d is no status", strange[i]);
         ok(vyre_status_text(strange[i])[0] && vyre_status_fix(strange[i])[0], "it has texts");
