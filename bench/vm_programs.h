@@ -41,7 +41,7 @@
 
 #define VM_NODES_200    200u
 #define VM_SOURCE_LINES 200
-#define VM_LANE_ROUNDS 65536u
+#define VM_LANE_ROUNDS  65536u
 
 /* A program on the wire. */
 struct vm_bytes {

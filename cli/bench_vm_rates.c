@@ -122,34 +122,33 @@ static int check(const struct vm_problem *problem, const struct vm_placed *place
                : bench_wrong("a program gives another result than the same in C");
 }
 
-int bench_step_vm_run(struct bench *bench, uint32_t line)
+/* One worker, with the program or its twin that was built by hand. */
+static int run_one(struct bench *bench, uint32_t line, int by_hand, struct rate *rate)
 {
     struct vm_state *state = bench->state;
     const struct vm_problem *problem = &vm_problems[problem_of(line)];
     struct vm_ready *ready = NULL;
-    struct rate rate;
     int code = get_ready(bench, problem_of(line), &ready);
-    if (code == 0)
-        code = run_for(problem, &ready->placed, state->session.queue[0], bench->slice_ns, &rate);
-    if (code == 0) code = check(problem, &ready->placed, ready->exact);
     if (code != 0) return code;
-    bench_add(bench, line, rate.elements);
-    if (line == VM_LINE_XORSHIFT) bench_add(bench, VM_LINE_STEPS, rate.steps);
-    return 0;
+    struct vm_placed *placed = by_hand ? &ready->by_hand : &ready->placed;
+    code = run_for(problem, placed, state->session.queue[0], bench->slice_ns, rate);
+    if (code == 0) code = check(problem, placed, ready->exact);
+    if (code == 0) bench_add(bench, line, rate->elements);
+    return code;
+}
+
+int bench_step_vm_run(struct bench *bench, uint32_t line)
+{
+    struct rate rate;
+    int code = run_one(bench, line, 0, &rate);
+    if (code == 0 && line == VM_LINE_XORSHIFT) bench_add(bench, VM_LINE_STEPS, rate.steps);
+    return code;
 }
 
 int bench_step_vm_hand(struct bench *bench, uint32_t line)
 {
-    struct vm_state *state = bench->state;
-    const struct vm_problem *problem = &vm_problems[problem_of(line)];
-    struct vm_ready *ready = NULL;
     struct rate rate;
-    int code = get_ready(bench, problem_of(line), &ready);
-    if (code == 0)
-        code = run_for(problem, &ready->by_hand, state->session.queue[0], bench->slice_ns, &rate);
-    if (code == 0) code = check(problem, &ready->by_hand, ready->exact);
-    if (code == 0) bench_add(bench, line, rate.elements);
-    return code;
+    return run_one(bench, line, 1, &rate);
 }
 
 /* A runtime of its own, which is gone afterwards. */

@@ -98,24 +98,6 @@ static bool fold_u32(uint32_t op, uint32_t a, uint32_t b, uint32_t *value)
     case LANG_PERCENT:
         *value = b ? a % b : 0;
         return b != 0;
-    case LANG_EQ:
-        *value = a == b;
-        return true;
-    case LANG_NE:
-        *value = a != b;
-        return true;
-    case LANG_LT:
-        *value = a < b;
-        return true;
-    case LANG_GT:
-        *value = a > b;
-        return true;
-    case LANG_LE:
-        *value = a <= b;
-        return true;
-    case LANG_GE:
-        *value = a >= b;
-        return true;
     case LANG_AND_AND:
         *value = a && b;
         return true;
@@ -139,18 +121,6 @@ static bool fold_i32(uint32_t op, uint32_t a, uint32_t b, uint32_t *value)
         if (right == 0 || (a == 0x80000000u && right == -1)) return false;
         *value = (uint32_t)(op == LANG_SLASH ? left / right : left % right);
         return true;
-    case LANG_LT:
-        *value = left < right;
-        return true;
-    case LANG_GT:
-        *value = left > right;
-        return true;
-    case LANG_LE:
-        *value = left <= right;
-        return true;
-    case LANG_GE:
-        *value = left >= right;
-        return true;
     default:
         return fold_u32(op, a, b, value);
     }
@@ -172,27 +142,54 @@ static bool fold_f32(uint32_t op, uint32_t a, uint32_t b, uint32_t *value)
     case LANG_SLASH:
         *value = vyre_lang_bits(left / right);
         return true;
+    default:
+        return false;
+    }
+}
+
+/* Every u32, i32 and f32 is a double. */
+static double number_of(uint8_t type, uint32_t bits)
+{
+    if (type == LANG_TYPE_F32) return (double)vyre_lang_float(bits);
+    return type == LANG_TYPE_I32 ? (double)(int32_t)bits : (double)bits;
+}
+
+static bool fold_compare(uint32_t op, double a, double b, uint32_t *value)
+{
+    switch (op) {
     case LANG_EQ:
-        *value = left == right;
+        *value = a == b;
         return true;
     case LANG_NE:
-        *value = left != right;
+        *value = a != b;
         return true;
     case LANG_LT:
-        *value = left < right;
+        *value = a < b;
         return true;
     case LANG_GT:
-        *value = left > right;
+        *value = a > b;
         return true;
     case LANG_LE:
-        *value = left <= right;
+        *value = a <= b;
         return true;
     case LANG_GE:
-        *value = left >= right;
+        *value = a >= b;
         return true;
     default:
         return false;
     }
+}
+
+static bool fold_binary(const struct lang_expr *expr, uint32_t *value)
+{
+    const struct lang_expr *left = expr->arg[0], *right = expr->arg[1];
+    uint32_t a = left->value, b = right->value;
+    if (fold_compare(expr->op, number_of(left->type, a), number_of(right->type, b), value))
+        return true;
+    if (left->type == LANG_TYPE_F32 && right->type == LANG_TYPE_F32)
+        return fold_f32(expr->op, a, b, value);
+    return left->type == LANG_TYPE_I32 ? fold_i32(expr->op, a, b, value)
+                                       : fold_u32(expr->op, a, b, value);
 }
 
 static bool fold_unary(const struct lang_expr *expr, uint32_t *value)
@@ -254,17 +251,9 @@ void vyre_lang_fold(struct lang_unit *unit, struct lang_expr *expr)
     case LANG_E_CAST:
         expr->known = expr->arg[0]->known && fold_cast(expr, &value);
         break;
-    case LANG_E_BINARY: {
-        const struct lang_expr *left = expr->arg[0], *right = expr->arg[1];
-        if (!left->known || !right->known) return;
-        if (left->type == LANG_TYPE_F32 && right->type == LANG_TYPE_F32)
-            expr->known = fold_f32(expr->op, left->value, right->value, &value);
-        else if (left->type == LANG_TYPE_I32)
-            expr->known = fold_i32(expr->op, left->value, right->value, &value);
-        else
-            expr->known = fold_u32(expr->op, left->value, right->value, &value);
+    case LANG_E_BINARY:
+        expr->known = expr->arg[0]->known && expr->arg[1]->known && fold_binary(expr, &value);
         break;
-    }
     case LANG_E_CHOOSE:
         if (!expr->arg[0]->known) return;
         {

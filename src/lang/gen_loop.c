@@ -97,6 +97,9 @@ static bool settled_in(const struct lang_stmt *loop, const struct lang_expr *exp
         return expr->symbol->assigns == 0 ||
                (!assigned_in(loop->body, expr->symbol) && !assigned_in(loop->step, expr->symbol));
     if (expr->kind == LANG_E_OLD) return false;
+    /* What a function calls `in` may be written under another name. */
+    if (expr->kind == LANG_E_INDEX && vyre_gen_buffer(expr->symbol)->access != LANG_ACCESS_IN)
+        return false;
     for (uint32_t i = 0; i < 3; i++)
         if (expr->arg[i] && !settled_in(loop, expr->arg[i])) return false;
     if (expr->kind == LANG_E_CALL && expr->builtin->lowering == LANG_LOWER_LENGTH) return true;

@@ -26,6 +26,7 @@ struct making {
     uint32_t depth, loops;
     uint32_t callees;                   /* how many functions stand before this one */
     uint32_t calls_left;                /* that this function may still make */
+    bool bound;                         /* of a loop: what nobody writes may be read once only */
     bool known;                         /* only what the compiler knows */
     bool faults;                        /* something may fail now and then */
     bool read_all[SOURCE_MOST_BUFFERS]; /* workgroup memory that is read and not written now */

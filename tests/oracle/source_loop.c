@@ -39,7 +39,9 @@ static void step_more(struct making *m, struct source_stmt *loop)
 
 static struct source_expr *bound(struct making *m, uint8_t type)
 {
+    m->bound = true;
     struct source_expr *small = source_small(m, 5, source_once_in(m, 2) ? 2 : 0);
+    m->bound = false;
     if (type == SOURCE_U32) return source_bare(m, small);
     if (small->kind == SOURCE_X_LITERAL)
         return source_bare(m, source_literal(m, type, small->value - source_draw(m, 2)));

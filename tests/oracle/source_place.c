@@ -23,6 +23,7 @@ struct source_buffer *source_buffer_to(struct making *m, uint8_t type, bool read
         uint8_t reach = source_reach_of(m, buffer);
         if (source_element_type(buffer->element) != type || reach > SOURCE_OWN) continue;
         if (read && buffer->access == SOURCE_OUT) continue;
+        if (m->bound && reach == SOURCE_ANY && buffer->access == SOURCE_IN) continue;
         if (write && (reach != SOURCE_OWN || buffer->access == SOURCE_IN)) continue;
         return buffer;
     }
