@@ -197,7 +197,16 @@ static int load_file(const vyre_kernel_buffer_info *buffer, struct exec_use *use
     char message[400];
     int code = cli_file_read(use->in, CLI_NO_LIMIT, NULL, &use->bytes);
 
-    if (code != CLI_EXIT_DONE || use->bytes.length >= buffer->bytes) return code;
+    if (code != CLI_EXIT_DONE) return code;
+    if (use->bytes.length >= buffer->bytes) {
+        if (buffer->stride == 0 || use->bytes.length % buffer->stride == 0) return code;
+        snprintf(message, sizeof message,
+                 "`%.200s` has %zu bytes, and an element of `%.80s` has %u: the last %zu are none",
+                 use->in, use->bytes.length, buffer->name, (unsigned)buffer->stride,
+                 use->bytes.length % buffer->stride);
+        cli_warn(message);
+        return code;
+    }
     snprintf(message, sizeof message,
              "`%.200s` is too short for the buffer `%.80s`: %zu bytes, and it needs %llu", use->in,
              buffer->name, use->bytes.length, (unsigned long long)buffer->bytes);

@@ -8,6 +8,7 @@ include(CMakePackageConfigHelpers)
 
 set(public_headers
     buffer.h
+    compile.h
     cuda.h
     fault.def
     program.h
@@ -56,9 +57,13 @@ install(TARGETS vyre_host vyre_cuda_peers RUNTIME DESTINATION "${CMAKE_INSTALL_L
 install(FILES "${PROJECT_SOURCE_DIR}/man/vyre.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 install(FILES "${PROJECT_SOURCE_DIR}/cli/completion/vyre.bash"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME vyre)
-foreach(document builtins bytecode compat device-host dispatch native-cuda performance platforms programs verify
-        vitals wire)
+foreach(document builtins bytecode compat device-host dispatch language native-cuda performance platforms programs
+        verify vitals wire)
     install(FILES "${PROJECT_SOURCE_DIR}/docs/${document}.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 endforeach()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/LICENSE-MIT"
     "${PROJECT_SOURCE_DIR}/LICENSE-APACHE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+# The kernels that the documents speak of, and the grammars.
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples/kernels" DESTINATION "${CMAKE_INSTALL_DOCDIR}"
+    FILES_MATCHING PATTERN "*.vyre")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/editors" DESTINATION "${CMAKE_INSTALL_DATADIR}/vyre")

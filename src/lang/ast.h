@@ -257,14 +257,15 @@ struct lang_unit {
     uint32_t token_count;
     uint32_t at; /* the next token */
     uint32_t depth;
-    bool noisy;        /* what is being parsed has been complained of: no more until it is left */
-    bool unclosed;     /* a brace was, and those around it are not */
-    bool lost;         /* something outside functions was declared without its name */
-    bool dubious;      /* a bracket was taken for there: what it closes may be more, or less */
-    bool cut;          /* a comment does not end: what is missing behind it is nobody's mistake */
-    bool astray;       /* outside every function, behind something that belongs into one */
-    uint32_t body_at;  /* token: the opening brace of the function */
-    uint32_t place_at; /* token: the first of a statement, where `x++` is none of a value */
+    bool noisy;    /* what is being parsed has been complained of: no more until it is left */
+    bool unclosed; /* a brace was, and those around it are not */
+    bool lost;     /* something outside functions was declared without its name */
+    bool dubious;  /* a bracket was taken for there: what it closes may be more, or less */
+    bool cut;      /* a comment does not end: what is missing behind it is nobody's mistake */
+    bool astray;   /* outside every function, behind something that belongs into one */
+    uint32_t character_at; /* behind the last one that the lexer complained of; 0: none */
+    uint32_t body_at;      /* token: the opening brace of the function */
+    uint32_t place_at;     /* token: the first of a statement, where `x++` is none of a value */
 
     struct lang_said *said;
     uint32_t errors;

@@ -12,12 +12,12 @@
 
 /* Whether a character on the same line was complained of: those behind it are of the same mistake,
  * such as quotes of another kind. */
-static bool same_line(const struct lang_unit *unit, struct lang_span span)
+static bool same_line(struct lang_unit *unit, struct lang_span span)
 {
-    const struct lang_said *last = NULL;
-    for (const struct lang_said *said = unit->said; said; said = said->next)
-        if (said->number == LANG_D_CHARACTER) last = said;
-    return last && !memchr(unit->request->text + last->span.at, '\n', span.at - last->span.at);
+    const char *text = unit->request->text;
+    uint32_t before = unit->character_at;
+    unit->character_at = span.at + 1;
+    return before && !memchr(text + before - 1, '\n', span.at + 1 - before);
 }
 
 static void lexer_says(void *ctx, uint32_t diagnostic, struct lang_span span, const char *message,
@@ -31,8 +31,9 @@ static void lexer_says(void *ctx, uint32_t diagnostic, struct lang_span span, co
          */
         struct lang_name *name = vyre_lang_intern(unit, text, span.length);
         bool told = name->told && text[0] != '\'' && span.length > 1;
+        bool same = same_line(unit, span);
         name->told = true;
-        if (told || same_line(unit, span)) return;
+        if (told || same) return;
         if (text[0] == '\'' && span.length == 3)
             fix = vyre_lang_text(unit, "write %u, the number of the character",
                                  (unsigned)(unsigned char)text[1]);

@@ -55,10 +55,21 @@ static char peek(const struct lang_lexer *lexer, size_t ahead)
     return lexer->length - lexer->at > ahead ? lexer->text[lexer->at + ahead] : '\0';
 }
 
-static void complain(const struct lang_lexer *lexer, uint32_t diagnostic, size_t from,
+/* A file that is no text has many wrong bytes: one of each kind is enough to say so. */
+static bool said_before(struct lang_lexer *lexer, uint32_t diagnostic, size_t from)
+{
+    bool zero = diagnostic == NUMBER_CHARACTER && lexer->text[from] == '\0';
+    bool before = diagnostic == NUMBER_UTF8 ? lexer->said_utf8 : zero && lexer->said_zero;
+    if (diagnostic == NUMBER_UTF8) lexer->said_utf8 = true;
+    if (zero) lexer->said_zero = true;
+    return before;
+}
+
+static void complain(struct lang_lexer *lexer, uint32_t diagnostic, size_t from,
                      const char *message, const char *fix)
 {
     struct lang_span span = {(uint32_t)from, (uint32_t)(lexer->at - from)};
+    if (said_before(lexer, diagnostic, from)) return;
     if (lexer->complain) lexer->complain(lexer->ctx, diagnostic, span, message, fix);
 }
 

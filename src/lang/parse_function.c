@@ -169,6 +169,7 @@ static struct lang_symbol *parameter(struct lang_unit *unit)
         return NULL;
     }
     symbol->name = vyre_lang_declared_name(unit, &symbol->span);
+    if (!symbol->name) return NULL;
     if (!buffer && errors == unit->errors) check_shape(unit, symbol, type);
     buffer = buffer || symbol->access || vyre_lang_peek(unit, 0).kind == LANG_LBRACKET;
     symbol->kind = buffer ? LANG_SYMBOL_BUFFER : LANG_SYMBOL_VARIABLE;

@@ -345,6 +345,7 @@ static struct lang_stmt *named(struct lang_unit *unit)
 {
     struct lang_token token = vyre_lang_peek(unit, 0);
     uint32_t next = vyre_lang_peek(unit, 1).kind;
+    if (next == LANG_LBRACKET || vyre_lang_is_assignment(next)) return simple(unit);
     const struct lang_foreign *found = vyre_lang_foreign_word(unit, token);
     bool type = next == LANG_NAME || vyre_lang_element_type(next) != 0;
     if (type && found && found->kind == LANG_FOREIGN_ARRAY) {

@@ -48,7 +48,10 @@ static void skip_astray(struct lang_unit *unit)
 static bool opens(struct lang_unit *unit, struct lang_function *function)
 {
     struct lang_token token = vyre_lang_peek(unit, 0);
-    if (token.kind == LANG_LPAREN) return true;
+    if (token.kind == LANG_LPAREN) {
+        unit->noisy = false; /* only the name is wrong */
+        return true;
+    }
     if (unit->noisy) return false;
     struct lang_token before = unit->tokens[unit->at - 1];
     function->broken = true;
@@ -289,6 +292,7 @@ static bool early_end(struct lang_unit *unit)
     struct lang_function *before = unit->last_function;
     struct lang_token token = vyre_lang_peek(unit, 0);
     if (!before || unit->astray || before->unread || !follows(unit, before)) return false;
+    if (!vyre_lang_begins_line(unit, 0) && token.kind != LANG_RBRACE) return false;
     struct lang_token brace = unit->tokens[unit->at - 1];
     uint32_t indent = vyre_lang_indent(unit, unit->tokens[unit->body_at]);
     uint32_t column = vyre_lang_column(unit, brace.at);

@@ -36,6 +36,8 @@ struct lang_lexer {
                      const char *fix);
     void *ctx;
     bool comments; /* whether they are tokens */
+    bool said_utf8;
+    bool said_zero;
 };
 
 /* The next token; LANG_END again and again at the end. LANG_BAD was complained of. */

@@ -108,10 +108,10 @@ static void mistakes(struct machine *machine)
         struct source_checker checker = {
             .machine = machine_run, .ctx = machine, .mistake = (enum source_mistake)i};
         uint64_t seed = 1;
-        while (seed <= 1000 &&
+        while (seed <= 4000 &&
                (one(seed, &checker, why) != SOURCE_DIFFER || strstr(why, "compile")))
             seed++;
-        ok(seed <= 1000, "%s is found: seed %" PRIu64 ", %s", names[i], seed, why);
+        ok(seed <= 4000, "%s is found: seed %" PRIu64 ", %s", names[i], seed, why);
     }
 }
 
