@@ -24,6 +24,7 @@
 #define LANG_DEFAULT_LANES   64u
 #define LANG_MOST_LANES      1024u
 #define LANG_MOST_ERRORS     192u /* that are kept; the caller may want fewer */
+#define LANG_MOST_GUESSES    24u
 #define LANG_MOST_WARNINGS   64u
 
 enum lang_diagnostic_number {
@@ -270,6 +271,7 @@ struct lang_unit {
     struct lang_said *said;
     uint32_t errors;
     uint32_t warnings;
+    uint32_t guesses;
 
     struct lang_function *functions; /* kernels too */
     struct lang_function *last_function;

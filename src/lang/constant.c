@@ -4,9 +4,7 @@
  * low five bits of their amount, floats are flushed and have one NaN. What would fault is not
  * known. The caller has set the default floating-point mode.
  */
-#include <locale.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lang/ast.h"
@@ -26,42 +24,6 @@ uint32_t vyre_lang_bits(float value)
     if ((bits & 0x7F800000u) == 0) return bits & 0x80000000u;
     if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return 0x7FC00000u;
     return bits;
-}
-
-/* Few digits and a small power of ten: both are floats, and one operation rounds once. */
-static bool short_decimal(const char *text, float *value)
-{
-    static const float powers[] = {1e0f, 1e1f, 1e2f, 1e3f, 1e4f, 1e5f,
-                                   1e6f, 1e7f, 1e8f, 1e9f, 1e10f};
-    uint32_t digits = 0, behind = 0;
-    bool dot = false;
-    for (; *text; text++) {
-        if (*text == '.') {
-            dot = true;
-            continue;
-        }
-        if (*text < '0' || *text > '9') return false;
-        digits = digits * 10u + (uint32_t)(*text - '0');
-        behind += dot;
-        if (digits >= 1u << 24 || behind > 10) return false;
-    }
-    *value = (float)digits / powers[behind];
-    return true;
-}
-
-bool vyre_lang_parse_float(const char *text, uint32_t *bits)
-{
-    float value;
-    if (!short_decimal(text, &value)) {
-        locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-        if (!plain) return false;
-        locale_t saved = uselocale(plain);
-        value = strtof(text, NULL);
-        uselocale(saved);
-        freelocale(plain);
-    }
-    *bits = vyre_lang_bits(value);
-    return !isinf(value);
 }
 
 /* 1 where known. */

@@ -205,7 +205,8 @@ static struct ir_expr *count_while(struct gen *gen, struct lang_expr *condition)
     return left ? vyre_gen_bin(gen, IR_BIN_AND, left, right) : right;
 }
 
-static void counted_loop(struct gen *gen, struct lang_stmt *stmt, const struct counted *counted)
+static void counted_loop(struct gen *gen, struct lang_stmt *stmt, const struct counted *counted,
+                         struct ir_expr *goes)
 {
     struct lang_symbol *symbol = counted->symbol;
     struct lang_expr *first = counted->from;
@@ -221,7 +222,6 @@ static void counted_loop(struct gen *gen, struct lang_stmt *stmt, const struct c
     uint32_t name = vyre_gen_fresh(gen, symbol->name->text);
     struct ir_node *node = open_loop(gen, name, from, to);
     outer = vyre_gen_open(gen, &node->body);
-    struct ir_expr *goes = count_while(gen, counted->condition);
     struct ir_list *inner = NULL;
     if (goes) {
         struct ir_node *inside = vyre_gen_node(gen, IR_NODE_IF);
@@ -361,8 +361,14 @@ void vyre_gen_loop(struct gen *gen, struct lang_stmt *stmt)
         ((counted.from && !counted.from->known) ||
          (!counted.to->known && counted.to->effects & LANG_EFFECT_LANES)))
         counting = false;
-    if (counting) {
-        counted_loop(gen, stmt, &counted);
+    /* Nor where its condition needs a statement: then its body is more than an if. */
+    struct ir_list before = {0}, *outer = gen->list;
+    struct ir_expr *goes = NULL;
+    gen->list = &before;
+    if (counting) goes = count_while(gen, counted.condition);
+    gen->list = outer;
+    if (counting && before.count == 0) {
+        counted_loop(gen, stmt, &counted, goes);
     } else if (stmt->kind == LANG_S_DO) {
         do_loop(gen, stmt);
     } else {

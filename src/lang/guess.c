@@ -56,6 +56,8 @@ const char *vyre_lang_guess_value(struct lang_unit *unit, const char *typed, boo
     static const char *const ids[] = {"global_id", "local_id", "group_id", "group_size",
                                       "local_index"};
     struct lang_guess guess = {typed, NULL, 0};
+    /* Each looks at every name; who has that many mistakes does not read the last ones. */
+    if (unit->guesses++ >= LANG_MOST_GUESSES) return NULL;
     for (uint32_t i = 0; i < unit->name_slots; i++)
         for (const struct lang_name *name = unit->names[i]; name; name = name->chain)
             if (offered(name->symbol, callable)) vyre_lang_offer(&guess, name->text);

@@ -340,6 +340,9 @@ static uint8_t scan(struct lang_lexer *lexer)
 
 struct lang_token vyre_lang_next(struct lang_lexer *lexer)
 {
+    static const char mark_of_utf8[] = "\xEF\xBB\xBF"; /* some editors begin a file with it */
+    if (lexer->at == 0 && lexer->length >= 3 && memcmp(lexer->text, mark_of_utf8, 3) == 0)
+        lexer->at = 3;
     for (;;) {
         while (lexer->at < lexer->length && (peek(lexer, 0) == ' ' || peek(lexer, 0) == '\t' ||
                                              peek(lexer, 0) == '\n' || peek(lexer, 0) == '\r'))

@@ -10,8 +10,8 @@
 
 #include "base/float_env.h"
 
-#define PASSES      16u /* walks until the guesses about variables have settled */
-#define PASSES_FINE 6u  /* after so many, variables that are assigned count as vectors */
+#define PASSES      28u /* walks until the guesses about variables have settled */
+#define PASSES_FINE 14u /* after so many, variables that are assigned count as vectors */
 
 int vyre_low_grow(struct lowering *low, void **array, uint32_t *room, size_t size)
 {

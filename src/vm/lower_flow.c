@@ -161,6 +161,9 @@ static void divergent_if(struct lowering *low, const struct ir_node *node, low_w
     if (middle != end) aim(low, middle, end);
 }
 
+/* Of the if that is all of a loop's body: what is left of the loop is left at once. */
+#define NEVER_TAKEN (IR_NONE - 1u)
+
 /* The if that is all of a loop's body: where no lane takes it any more the loop is over. */
 static void leaving_if(struct lowering *low, const struct ir_node *node, low_word condition)
 {
@@ -186,9 +189,10 @@ static void choose(struct lowering *low, const struct ir_node *node)
     if (low->status != VYRE_OK) return;
     low_word condition = vyre_low_condition(low, value);
     if (low->status != VYRE_OK) return;
-    if (vyre_low_is_constant(low, condition, &known))
+    if (vyre_low_is_constant(low, condition, &known)) {
+        if (!known && node == low->leaving) low->leave = NEVER_TAKEN;
         scoped(low, known ? &node->body : &node->otherwise);
-    else if (node == low->leaving)
+    } else if (node == low->leaving)
         leaving_if(low, node, condition);
     else if (low->regs[condition >> 2].scalar)
         uniform_if(low, node, condition);
@@ -254,6 +258,9 @@ static void loop_body(struct lowering *low, const struct ir_node *node, const st
     if (low->code.count == open + 1) {
         low->code.count = open;
     } else {
+        if (low->leave == NEVER_TAKEN)
+            low->leave =
+                control(low, VM_OP_LEAVE, low_at(vyre_low_constant(low, LOW_U32, 0).reg, 0));
         struct low_insn next = {
             .op = uniform ? VM_OP_NEXT : VM_OP_VNEXT, .d = head->d, .a = head->b, .imm = open + 1};
         uint32_t close = vyre_low_emit(low, &next);
