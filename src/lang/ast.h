@@ -458,6 +458,10 @@ bool vyre_lang_parse_float(const char *text, uint32_t *bits);
 /* check_barrier.c: warns of workgroup memory that is read before a barrier */
 void vyre_lang_check_barriers(struct lang_unit *unit, struct lang_function *function);
 
+/* uniform.c: says L056 of the barrier with this id, with what keeps lanes from it; false where that
+ * is not found */
+bool vyre_lang_say_barrier(struct lang_unit *unit, const struct ir_program *tree, uint32_t id);
+
 /* gen.c: makes unit->output */
 void vyre_lang_lower(struct lang_unit *unit, struct lang_function *kernel);
 

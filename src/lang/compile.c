@@ -143,7 +143,8 @@ static void finding(void *ctx, const struct ir_finding *found)
         /* What keeps lanes from one barrier mostly keeps them from the next one, too. */
         for (const struct lang_said *said = unit->said; said; said = said->next)
             if (said->number == LANG_D_UNIFORM) return;
-        vyre_lang_say(unit, LANG_D_UNIFORM, span, barrier_message, barrier_fix);
+        if (!vyre_lang_say_barrier(unit, unit->tree, found->id))
+            vyre_lang_say(unit, LANG_D_UNIFORM, span, barrier_message, barrier_fix);
         break;
     case IR_RULE_HAZARD:
         vyre_lang_say(unit, LANG_D_HAZARD, span, vyre_lang_text(unit, "%s", found->message),
