@@ -14,7 +14,7 @@
 #include "wire/completion.h"
 
 /* A slot that was under way in so many devices that died is not worth another. */
-#define MOST_TRIES 4u
+#define MOST_TRIES 8u
 
 static uint64_t ticket_of(const uint32_t *entry)
 {
