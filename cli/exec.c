@@ -46,7 +46,8 @@ static int run_failed(struct exec *exec, vyre_status status)
     if (status == VYRE_E_TIMEOUT) {
         snprintf(message, sizeof message, "the run did not end in %g s and was cancelled",
                  exec->args->timeout);
-        cli_complain(message, NULL, "look for a loop that does not end, or give it a longer --timeout");
+        cli_complain(message, NULL,
+                     "look for a loop that does not end, or give it a longer --timeout");
         return CLI_EXIT_LOST;
     }
     if (status == VYRE_E_RANGE && exec->args->grid != NULL)
