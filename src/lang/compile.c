@@ -193,14 +193,11 @@ static struct lang_function *choose(struct lang_unit *unit)
         if (!f->kernel) continue;
         const char *name = f->symbol.name->text;
         size_t used = strlen(names);
-        snprintf(names + used, sizeof names - used, "%s%.40s", count ? ", " : "", name);
+        snprintf(names + used, sizeof names - used, "%s%.40s", used ? ", " : "", name);
         if (wanted) vyre_lang_offer(&guess, name);
-        if (!wanted || strcmp(name, wanted) == 0) {
-            found = f;
-            count++;
-        } else if (wanted) {
-            count += count == 0;
-        }
+        if (wanted && strcmp(name, wanted) != 0) continue;
+        found = f;
+        count++;
     }
     if (found && (wanted || count == 1)) return found;
     if (wanted)

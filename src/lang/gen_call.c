@@ -165,9 +165,7 @@ static void assertion(struct gen *gen, struct lang_expr *call)
     node->a = made;
     struct ir_list *outer = vyre_gen_open(gen, &node->body);
     struct ir_node *trap = vyre_gen_node(gen, IR_NODE_TRAP);
-    uint32_t line = 1;
-    for (uint32_t i = 0; i < call->span.at; i++)
-        line += gen->unit->request->text[i] == '\n';
+    uint32_t line = vyre_lang_line(gen->unit, call->span.at);
     const char *quote = vyre_lang_quote(gen->unit, condition->span);
     const char *text = call->count == 2 ? text_of(gen, condition->next) : quote ? quote : "assert";
     trap->a = vyre_gen_literal(gen, LANG_TYPE_U32, line);

@@ -74,9 +74,7 @@ static void say(struct lang_unit *unit, struct lang_span barrier, struct lang_sp
                 enum blame blame)
 {
     const char *quote = vyre_lang_quote(unit, at), *words;
-    unsigned line = 1;
-    for (uint32_t i = 0; i < at.at; i++)
-        line += unit->request->text[i] == '\n';
+    unsigned line = vyre_lang_line(unit, at.at);
     words = blame == SCALAR ? "has a scalar in it, which VIR0 does not take for the same in all"
             : blame == LANE ? "differs between them"
                             : "may differ between them";

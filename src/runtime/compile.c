@@ -4,9 +4,8 @@
  * source. A compiled kernel goes the same way as one that was read: the compiler makes VIR0 bytes,
  * and decoder, validator, lowering and verifier judge them. What these refuse becomes a diagnostic.
  */
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "runtime/internal.h"
 #include "runtime/options.h"
@@ -169,24 +168,6 @@ vyre_status vyre_kernel_bytes(const vyre_kernel *kernel, const void **bytes, siz
     return VYRE_OK;
 }
 
-/* A number with the fewest digits that give it back. */
-static void write_float(uint32_t bits, char text[32])
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    if (isnan(value)) {
-        snprintf(text, 32, "nan");
-        return;
-    }
-    for (int digits = 6; digits <= 9; digits++) {
-        snprintf(text, 32, "%.*g", digits, (double)value);
-        if (strtof(text, NULL) == value) break;
-    }
-    char *comma = strchr(text, ','); /* of a program that has set a locale */
-    if (comma) *comma = '.';
-    if (!strpbrk(text, ".en")) memcpy(text + strlen(text), ".0", 3); /* inf has an n too */
-}
-
 static void write_value(char conversion, uint32_t value, char text[32])
 {
     switch (conversion) {
@@ -197,7 +178,7 @@ static void write_value(char conversion, uint32_t value, char text[32])
         snprintf(text, 32, "%x", (unsigned)value);
         break;
     case 'f':
-        write_float(value, text);
+        vyre_vm_float_text(value, text);
         break;
     default:
         snprintf(text, 32, "%u", (unsigned)value);

@@ -50,20 +50,27 @@ static void pad_to(struct line *line, size_t column)
     while (line->used < column && line->used + 1 < line->room);
 }
 
-/* The shortest digits that give the float back, and never the look of an integer. */
-static void add_float(struct line *line, uint32_t bits)
+void vyre_vm_float_text(uint32_t bits, char text[32])
 {
     double value = (double)vm_float(bits);
-    char text[32];
     int digits = 6;
     if (isnan(value)) {
-        add(line, "nan");
+        snprintf(text, 32, "nan");
         return;
     }
     do
-        snprintf(text, sizeof text, "%.*g", digits, value);
+        snprintf(text, 32, "%.*g", digits, value);
     while (digits++ < 9 && (double)strtof(text, NULL) != value);
-    add(line, "%s%s", text, strpbrk(text, ".eni") ? "" : ".0");
+    char *comma = strchr(text, ','); /* of a program that has set a locale */
+    if (comma) *comma = '.';
+    if (!strpbrk(text, ".eni")) strcat(text, ".0");
+}
+
+static void add_float(struct line *line, uint32_t bits)
+{
+    char text[32];
+    vyre_vm_float_text(bits, text);
+    add(line, "%s", text);
 }
 
 static void add_value(struct line *line, const uint32_t *words, const struct vm_operand *operand)

@@ -60,6 +60,9 @@ vyre_status vyre_vm_verify(struct vyre_memory *memory, const struct vm_header *b
  */
 uint32_t vyre_vm_derive(const struct vm_header *program, uint32_t *buffers);
 
+/* The shortest digits that give a float back, and never the look of an integer. */
+void vyre_vm_float_text(uint32_t bits, char text[32]);
+
 /* One line of text for an instruction, without a newline. */
 void vyre_vm_text(const struct vm_header *program, uint32_t pc, char *text, size_t room);
 
