@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * Writes the programs that `vyre bench vm` runs, as C source on stdout: the kernels of the source
- * that it is given, and the same built by hand. Runs at build time, so that the command itself has
- * only their bytes. Sizes divide evenly, and an access out of bounds would do no harm, so there are
- * no guards.
+ * Writes the programs that `vyre bench vm` runs, as C source on stdout: the kernels of the two
+ * sources that it is given, those of the first also built by hand, and those of make_sized.c. Runs
+ * at build time, so that the command itself has only their bytes. Sizes divide evenly, and an
+ * access out of bounds would do no harm, so there are no guards.
  */
 #include <assert.h>
 
 #include "ir_build.h"
+#include "make_sized.h"
 #include "vm_programs.h"
 #include "vyre/compile.h"
 
@@ -259,29 +260,54 @@ static int write_kernel(const struct source *source, const char *name)
     return 0;
 }
 
+static int write_kernels(const char *path, const char *const *names, size_t count)
+{
+    struct source source = {path, NULL, 0};
+    int code = read_source(&source);
+    for (size_t i = 0; i < count && code == 0; i++)
+        code = write_kernel(&source, names[i]);
+    free(source.text);
+    return code;
+}
+
+static int write_sized(const char *name)
+{
+    struct source source = {"make_sized.c", NULL, 0};
+    source.text = sized_source(name, &source.length);
+    int code = source.text != NULL ? write_kernel(&source, name) : 1;
+    free(source.text);
+    return code;
+}
+
 int main(int argc, char **argv)
 {
 #define NAME(name) #name,
     static const char *const kernels[] = {VM_KERNELS(NAME)};
-#define ROW(name) {#name, name},
+    static const char *const gpu_kernels[] = {VM_GPU_KERNELS(NAME)};
+    static const char *const sized[] = {VM_SIZED(NAME)};
+#define COUNT(names) (sizeof(names) / sizeof((names)[0]))
+#define ROW(name)    {#name, name},
     static const struct {
         const char *name;
         struct ir_program *(*make)(void);
     } programs[] = {VM_BY_HAND(ROW)};
-    struct source source = {argc == 2 ? argv[1] : "kernels.vyre", NULL, 0};
     struct vyre_memory memory;
-    int code = 0;
-    if (vyre_memory_init(&memory, NULL, NULL) != VYRE_OK || read_source(&source) != 0) return 1;
+    if (argc != 3) {
+        fputs("usage: make_programs kernels.vyre kernels_gpu.vyre\n", stderr);
+        return 2;
+    }
+    if (vyre_memory_init(&memory, NULL, NULL) != VYRE_OK) return 1;
     printf("/* Made by bench/make_programs.c. */\n#include \"vm_programs.h\"\n");
-    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0] && code == 0; i++)
-        code = write_kernel(&source, kernels[i]);
-    for (size_t i = 0; i < sizeof programs / sizeof programs[0] && code == 0; i++) {
+    int code = write_kernels(argv[1], kernels, COUNT(kernels));
+    if (code == 0) code = write_kernels(argv[2], gpu_kernels, COUNT(gpu_kernels));
+    for (size_t i = 0; i < COUNT(sized) && code == 0; i++)
+        code = write_sized(sized[i]);
+    for (size_t i = 0; i < COUNT(programs) && code == 0; i++) {
         begin(&memory);
         struct ir_program *made = programs[i].make();
         code = write_tree(programs[i].name, made);
         vyre_ir_program_free(made);
     }
     if (code == 0) code = write_source_200();
-    free(source.text);
     return code == 0 && fflush(stdout) == 0 ? 0 : 1;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
  * The programs that `vyre bench vm` runs: their sizes and constants, which make_programs.c writes
- * into them and the C peers compute with, and their bytes.
+ * into them and the C peers compute with, and their bytes. Sizes on a GPU are in vm_gpu.h.
  */
 #ifndef VYRE_BENCH_VM_PROGRAMS_H
 #define VYRE_BENCH_VM_PROGRAMS_H
@@ -56,7 +56,15 @@ struct vm_bytes {
 #define VM_BY_HAND(row)                                                                            \
     row(hand_saxpy) row(hand_mandelbrot) row(hand_xorshift) row(hand_polynomial) row(hand_bytes)   \
         row(nodes_200)
-#define VM_PROGRAMS(row)         VM_KERNELS(row) VM_BY_HAND(row)
+/* Kernels of kernels_gpu.vyre, and those of make_sized.c, whose names end with the registers that a
+ * lane of them needs. */
+#define VM_GPU_KERNELS(row)                                                                        \
+    row(saxpy_grid) row(saxpy_few) row(tiny) row(repeat) row(reduction) row(histogram)             \
+        row(mandelbrot_grid) row(stencil)
+#define VM_SIZED(row)                                                                              \
+    row(saxpy_8) row(saxpy_16) row(saxpy_32) row(saxpy_64) row(alu_8) row(alu_16) row(alu_32)      \
+        row(alu_64) row(warp_8) row(warp_16) row(warp_32) row(warp_64)
+#define VM_PROGRAMS(row)         VM_KERNELS(row) VM_BY_HAND(row) VM_GPU_KERNELS(row) VM_SIZED(row)
 #define VM_PROGRAM_DECLARE(name) extern const struct vm_bytes vm_program_##name;
 VM_PROGRAMS(VM_PROGRAM_DECLARE)
 #undef VM_PROGRAM_DECLARE

@@ -48,7 +48,14 @@ struct bench {
 /* Tables (the .def files).
  * ------------------------------------------------------------------------------------------- */
 
-enum bench_sense { RATIO_LEAST, RATIO_MOST, RATIO_SHOWN, VALUE_BELOW };
+enum bench_sense {
+    RATIO_LEAST,
+    RATIO_MOST,
+    RATIO_SHOWN,
+    VALUE_BELOW, /* these three are about the line's own value */
+    VALUE_LEAST,
+    VALUE_MOST
+};
 enum bench_better { HIGHER, LOWER };
 enum bench_when { EACH, ONCE }; /* in each round, or in the first */
 

@@ -39,15 +39,22 @@ void bench_device_close(struct bench *bench);
 /* A queue of the runtime whose slots come sealed, or strictly ordered. 0 or an exit code. */
 int bench_device_queue(vyre *runtime, uint32_t flags, vyre_queue **queue);
 
-/* The peers of a GPU (bench_device_peers.c): runs vyre-peers with one option and its value, and
- * hands on each figure, or why there is none, by its name. 0, or -1 with the reason in `why`. */
+/* The peers of a GPU (bench_device_peers.c): runs vyre-peers with these options and their values, a
+ * list that ends with NULL, and hands on each figure, or why there is none, by its name. 0, or -1
+ * with the reason in `why`. */
 struct bench_peers_sink {
     void (*figure)(void *ctx, const char *name, double value);
     void (*absent)(void *ctx, const char *name, const char *note);
     void *ctx;
 };
-int bench_peers_run(const struct bench *bench, const char *option, double value,
+#define BENCH_PEERS_OPTIONS 4u /* words of the list, at most */
+int bench_peers_run(const struct bench *bench, const char *const *options,
                     const struct bench_peers_sink *sink, char why[128]);
+
+/* Runs vyre-peers and adds its figures to the lines that are called "peer-" and their names; a
+ * reason why there is none to the first line whose name begins so, one for the whole device to
+ * `line`. */
+void bench_peers_measure(struct bench *bench, const char *const *options, uint32_t line);
 
 int bench_step_gpu_peers(struct bench *bench, uint32_t line); /* bench_device_peers.c */
 int bench_step_trip(struct bench *bench, uint32_t line);      /* bench_device_rates.c */
@@ -60,6 +67,9 @@ int bench_step_life(struct bench *bench, uint32_t line); /* bench_device_life.c 
 int bench_step_parked(struct bench *bench, uint32_t line);
 int bench_step_power(struct bench *bench, uint32_t line);
 int bench_step_held(struct bench *bench, uint32_t line);
+
+/* bench_dispatch.c: whether the device is to be looked for outside this process. */
+int bench_is_apart(const struct cli_args *args);
 
 /* The benchmark itself; bench->table is set by it. */
 int bench_device_run(struct bench *bench, const struct cli_args *args);

@@ -167,10 +167,11 @@ static void read_power(void *ctx)
     struct reading *reading = ctx;
     struct bench_peers_sink sink = {add_power, no_power, reading};
     double seconds = (double)reading->bench->whole_ns / 2e9;
+    char number[32];
+    const char *const options[] = {"--power", number, NULL};
     char why[128];
-    if (bench_peers_run(reading->bench, "--power", seconds < LEAST_POWER ? LEAST_POWER : seconds,
-                        &sink, why) != 0)
-        no_power(reading, "power", why);
+    snprintf(number, sizeof number, "%.3f", seconds < LEAST_POWER ? LEAST_POWER : seconds);
+    if (bench_peers_run(reading->bench, options, &sink, why) != 0) no_power(reading, "power", why);
 }
 
 int bench_step_power(struct bench *bench, uint32_t line)

@@ -78,20 +78,21 @@ static int start(char *const argv[], pid_t *pid, FILE **output)
     return failed;
 }
 
-int bench_peers_run(const struct bench *bench, const char *option, double value,
+int bench_peers_run(const struct bench *bench, const char *const *options,
                     const struct bench_peers_sink *sink, char why[128])
 {
     char path[4096];
-    char number[32];
     char record[1024];
-    char *argv[6] = {path, (char *)(uintptr_t)option, number, NULL, NULL, NULL};
+    char *argv[BENCH_PEERS_OPTIONS + 4] = {path};
     pid_t pid = 0;
     FILE *output = NULL;
     int status = 0;
-    snprintf(number, sizeof number, "%.3f", value);
+    uint32_t count = 1;
+    for (uint32_t i = 0; i < BENCH_PEERS_OPTIONS && options[i] != NULL; i++)
+        argv[count++] = (char *)(uintptr_t)options[i];
     if (bench->args->device != NULL) {
-        argv[3] = (char *)(uintptr_t) "--device";
-        argv[4] = (char *)(uintptr_t)bench->args->device;
+        argv[count++] = (char *)(uintptr_t) "--device";
+        argv[count++] = (char *)(uintptr_t)bench->args->device;
     }
     if (find_program(path) != 0) {
         snprintf(why, 128, "vyre-peers is not installed beside vyre");
@@ -110,10 +111,15 @@ int bench_peers_run(const struct bench *bench, const char *option, double value,
     return -1;
 }
 
-/* Adds a figure to the line that is called "peer-" and its name. */
+/* Where figures go, and a reason that is about the whole device. */
+struct lines {
+    struct bench *bench;
+    uint32_t first;
+};
+
 static void add_figure(void *ctx, const char *name, double value)
 {
-    struct bench *bench = ctx;
+    struct bench *bench = ((struct lines *)ctx)->bench;
     for (uint32_t line = 0; line < bench->table->line_count; line++) {
         const char *own = bench_line_name(bench, line);
         if (strncmp(own, "peer-", 5) == 0 && strcmp(own + 5, name) == 0)
@@ -121,12 +127,12 @@ static void add_figure(void *ctx, const char *name, double value)
     }
 }
 
-/* Notes a reason at the first line whose name begins so; one for the whole device at the first. */
 static void add_reason(void *ctx, const char *name, const char *note)
 {
-    struct bench *bench = ctx;
+    struct lines *lines = ctx;
+    struct bench *bench = lines->bench;
     char text[128];
-    uint32_t at = DEVICE_PING_PONG;
+    uint32_t at = lines->first;
     for (uint32_t line = 0; line < bench->table->line_count; line++) {
         const char *own = bench_line_name(bench, line);
         if (strncmp(own, "peer-", 5) != 0 || strncmp(own + 5, name, strlen(name)) != 0) continue;
@@ -135,6 +141,14 @@ static void add_reason(void *ctx, const char *name, const char *note)
     }
     snprintf(text, sizeof text, "not available: %.100s", note);
     bench_note(bench, at, text);
+}
+
+void bench_peers_measure(struct bench *bench, const char *const *options, uint32_t line)
+{
+    struct lines lines = {bench, line};
+    struct bench_peers_sink sink = {add_figure, add_reason, &lines};
+    char why[128];
+    if (bench_peers_run(bench, options, &sink, why) != 0) bench_note(bench, line, why);
 }
 
 static int cpu_ping_pong(struct bench *bench)
@@ -156,12 +170,12 @@ static int cpu_ping_pong(struct bench *bench)
 int bench_step_gpu_peers(struct bench *bench, uint32_t line)
 {
     struct bench_device *device = bench->state;
-    struct bench_peers_sink sink = {add_figure, add_reason, bench};
-    char why[128];
+    char seconds[32];
+    const char *const options[] = {"--seconds", seconds, NULL};
     bench_device_close(bench);
     device->flood_rate = 0; /* a new round */
     if (device->description.backend != VYRE_BACKEND_CUDA) return cpu_ping_pong(bench);
-    if (bench_peers_run(bench, "--seconds", (double)bench->slice_ns / 1e9, &sink, why) != 0)
-        bench_note(bench, line, why);
+    snprintf(seconds, sizeof seconds, "%.3f", (double)bench->slice_ns / 1e9);
+    bench_peers_measure(bench, options, line);
     return 0;
 }

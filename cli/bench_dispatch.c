@@ -86,8 +86,7 @@ static const struct bench_table table = {
     .is_apart = in_wait_table,
 };
 
-/* Whether the device is to be looked for outside this process. */
-static int is_apart(const struct cli_args *args)
+int bench_is_apart(const struct cli_args *args)
 {
     vyre_caps caps = VYRE_CAPS_INIT;
     if (args->backend == VYRE_BACKEND_CUDA || args->place == VYRE_PLACE_HOST) return 1;
@@ -101,6 +100,6 @@ int vyre_cli_bench_dispatch(const struct cli_args *args)
     memset(&bench, 0, sizeof bench);
     bench.table = &table;
     bench.backend = args->backend;
-    if (is_apart(args)) return bench_device_run(&bench, args);
+    if (bench_is_apart(args)) return bench_device_run(&bench, args);
     return bench_run(&bench, args);
 }

@@ -62,7 +62,7 @@ static int run_round(struct bench *bench, const uint8_t wanted[BENCH_MAX_LINES],
 /* --only fits no line: says which there are. */
 static int no_such_line(const struct bench *bench, const char *only)
 {
-    char names[1024] = "use a part of one of these:";
+    char names[3072] = "use a part of one of these:";
     size_t used = strlen(names);
     for (uint32_t line = 0; line < bench->table->line_count && used < sizeof names; line++) {
         int n = snprintf(names + used, sizeof names - used, " %s", bench_line_name(bench, line));

@@ -109,7 +109,7 @@ int bench_has_targets(const struct bench *bench)
 
 struct bench_verdict bench_judge(const struct bench *bench, uint32_t bound)
 {
-    static const char *const signs[] = {">=", "<=", NULL, "<"};
+    static const char *const signs[] = {">=", "<=", NULL, "<", ">=", "<="};
     const struct bench_bound_row *row = &bench->table->bounds[bound];
     struct bench_verdict verdict = {NULL, NAN, signs[row->sense], row->bound, 0, 0};
     double value = bench_summarise(bench, row->line).median;
@@ -118,10 +118,10 @@ struct bench_verdict bench_judge(const struct bench *bench, uint32_t bound)
         verdict.peer = bench_line_name(bench, row->peer);
         verdict.ratio = ratio(bench, row->line, row->peer);
     }
-    if (row->sense != VALUE_BELOW) judged = verdict.ratio;
+    if (row->sense < VALUE_BELOW) judged = verdict.ratio;
     verdict.judged = verdict.sign != NULL && isfinite(judged);
-    if (row->sense == RATIO_LEAST) verdict.met = judged >= row->bound;
-    if (row->sense == RATIO_MOST) verdict.met = judged <= row->bound;
+    if (row->sense == RATIO_LEAST || row->sense == VALUE_LEAST) verdict.met = judged >= row->bound;
+    if (row->sense == RATIO_MOST || row->sense == VALUE_MOST) verdict.met = judged <= row->bound;
     if (row->sense == VALUE_BELOW) verdict.met = judged < row->bound;
     return verdict;
 }

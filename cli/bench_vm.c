@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
  * `vyre bench vm`: how fast VIR0 programs run on the CPU backend, beside the same in C, in the
- * scalar oracle and in PoCL. Its table, and what its lines share. The exit code is 1 only when
- * something came out wrong: a result differs, a run did not end as done. Called by main.c.
+ * scalar oracle and in PoCL. Its table, and what its lines share; see bench_vm_cuda.c for devices
+ * that are not in this process. The exit code is 1 only when something came out wrong: a result
+ * differs, a run did not end as done. Called by main.c.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench_vm.h"
+#include "bench_vm_cuda.h"
 
 #define BENCH_ROWS         "bench_vm_lines.def"
 #define BENCH_ROW_LINE(id) VM_LINE_##id
@@ -75,6 +77,13 @@ int vyre_cli_bench_vm(const struct cli_args *args)
     struct vm_state state;
     memset(&bench, 0, sizeof bench);
     memset(&state, 0, sizeof state);
+    bench.backend = args->backend;
+    if (bench_is_apart(args)) return bench_vm_cuda_run(&bench, args);
+    if (args->elements != VYRE_DEFAULT) {
+        cli_complain("--elements is for a GPU or a device host; the CPU in this process was taken",
+                     NULL, "add --backend cuda, or leave --elements out");
+        return CLI_EXIT_MISUSE;
+    }
     bench.table = &table;
     bench.backend = VYRE_BACKEND_CPU;
     bench.state = &state;

@@ -43,6 +43,7 @@ struct cli_args {
     uint32_t backend;    /**< enum vyre_backend */
     uint32_t place;      /**< enum vyre_place */
     uint32_t workers;    /**< VYRE_DEFAULT where it was not given */
+    uint32_t elements;   /**< of the largest problem; VYRE_DEFAULT where it was not given */
     uint32_t color;      /**< enum cli_color */
     int json;            /**< 1: JSON Lines on stdout and nothing else there */
     int help;            /**< 1: -h was given */
@@ -93,8 +94,7 @@ int vyre_cli_conform(const struct cli_args *args);
 /** How a command opens its runtime: the defaults, with what the command line says (open.c). */
 vyre_options cli_runtime_options(const struct cli_args *args);
 
-/** The same for a command that runs programs, which this version does on the CPU: `auto` is that.
- */
+/** The same for a command that runs a program once: `auto` is the CPU, unless a GPU is named. */
 vyre_options cli_program_options(const struct cli_args *args);
 
 /* Printing (output.c). stdout is data, stderr is talk.

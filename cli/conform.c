@@ -71,9 +71,24 @@ static void print_summary(const struct cli_args *args, const struct counts *coun
            counts->of[CONFORM_SKIP]);
 }
 
-static int run_manifest(const struct cli_args *args, vyre *runtime,
-                        const struct conform_manifest *manifest, struct counts *counts)
+int conform_device_open(struct conform_device *device, uint64_t frame_bytes)
 {
+    uint64_t most = KERNEL_MOST_FRAME_BYTES, bytes = 1u << 20;
+
+    if (device->runtime != NULL && frame_bytes <= device->frame_bytes) return CLI_EXIT_DONE;
+    while (bytes < frame_bytes && bytes < most)
+        bytes *= 2;
+    vyre_close(device->runtime);
+    device->runtime = NULL;
+    device->frame_bytes = bytes;
+    return kernel_open(device->args, bytes, &device->runtime);
+}
+
+static int run_manifest(struct conform_device *device, const struct conform_manifest *manifest,
+                        struct counts *counts)
+{
+    const struct cli_args *args = device->args;
+
     for (size_t i = 0; i < manifest->count; i++) {
         const struct conform_row *row = &manifest->rows[i];
         struct conform_result result;
@@ -83,7 +98,7 @@ static int run_manifest(const struct cli_args *args, vyre *runtime,
         snprintf(progress, sizeof progress, "[%zu/%zu] %.60s ...", i + 1, manifest->count,
                  row->name);
         cli_progress(progress);
-        int code = conform_case(runtime, args->operands.item[0], row, &result);
+        int code = conform_case(device, args->operands.item[0], row, &result);
         cli_progress(NULL);
         if (code != CLI_EXIT_DONE) return code;
         print_case(args, row, &result);
@@ -113,19 +128,19 @@ static int conform(const struct cli_args *args, struct conform_manifest manifest
 {
     const char *dir = args->operands.item[0];
     struct counts counts = {0};
-    vyre *runtime = NULL;
+    struct conform_device device = {args, NULL, 0};
     char extra[4200];
 
     snprintf(extra, sizeof extra, "%.4096s/manifest_extra.tsv", dir);
     int code = conform_manifest_read(dir, "manifest.tsv", &manifests[0]);
     if (code == CLI_EXIT_DONE && cli_file_exists(extra))
         code = conform_manifest_read(dir, "manifest_extra.tsv", &manifests[1]);
-    if (code == CLI_EXIT_DONE) code = kernel_open(args, KERNEL_MOST_FRAME_BYTES, &runtime);
+    if (code == CLI_EXIT_DONE) code = conform_device_open(&device, 0);
     if (code != CLI_EXIT_DONE) return code;
     if (args->json) cli_json_header("conform");
     for (int i = 0; i < 2 && code == CLI_EXIT_DONE; i++)
-        code = run_manifest(args, runtime, &manifests[i], &counts);
-    vyre_close(runtime);
+        code = run_manifest(&device, &manifests[i], &counts);
+    vyre_close(device.runtime);
     if (code != CLI_EXIT_DONE) return code;
     if (counts.cases == 0) return nothing_ran(args);
     print_summary(args, &counts);

@@ -21,6 +21,18 @@ struct conform_manifest {
     size_t count;
 };
 
+/** The runtime that cases run on. Zero at first, but for args. */
+struct conform_device {
+    const struct cli_args *args;
+    vyre *runtime;
+    uint64_t frame_bytes; /**< of a workgroup, on this runtime */
+};
+
+/** Opens the runtime, or opens it anew where workgroups need more than it has: each worker has as
+ * much, so a GPU is not asked for more than the cases need. Returns an exit code, after a
+ * complaint. */
+int conform_device_open(struct conform_device *device, uint64_t frame_bytes);
+
 /** Reads a manifest of the directory (conform_manifest.c). Returns CLI_EXIT_DONE, or an exit code
  * after a complaint that names file and line. Free it in both cases. */
 int conform_manifest_read(const char *dir, const char *file, struct conform_manifest *manifest);
@@ -52,7 +64,7 @@ struct conform_result {
 
 /** Runs a case (conform_case.c). Returns CLI_EXIT_DONE with a result, or an exit code after a
  * complaint: a file is missing, or nothing can run any more. */
-int conform_case(vyre *runtime, const char *dir, const struct conform_row *row,
+int conform_case(struct conform_device *device, const char *dir, const struct conform_row *row,
                  struct conform_result *result);
 
 /** Sets a failure or a skip and its reason, and returns CLI_EXIT_DONE. */

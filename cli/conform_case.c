@@ -12,7 +12,7 @@
 #define CASE_TIMEOUT_NS 60000000000ull
 
 struct run_case {
-    vyre *runtime;
+    struct conform_device *device;
     const char *dir;
     const struct conform_row *row;
     struct conform_result *result;
@@ -139,7 +139,9 @@ static int outputs_agree(struct run_case *c, uint32_t ulp)
 /* Loads and runs. Returns an exit code; *ended tells whether there is a completion to look at. */
 static int run_program(struct run_case *c, int *ended)
 {
-    c->run.runtime = c->runtime;
+    int code = conform_device_open(c->device, c->kernel.info.frame_bytes);
+    if (code != CLI_EXIT_DONE) return code;
+    c->run.runtime = c->device->runtime;
     c->run.kernel = &c->kernel;
     c->run.bound = c->bound;
     c->run.timeout_ns = CASE_TIMEOUT_NS;
@@ -262,14 +264,14 @@ static int run_case(struct run_case *c)
     return conform_say(c->result, CONFORM_SKIP, "unknown kind `%.60s`", kind);
 }
 
-int conform_case(vyre *runtime, const char *dir, const struct conform_row *row,
+int conform_case(struct conform_device *device, const char *dir, const struct conform_row *row,
                  struct conform_result *result)
 {
     struct run_case c;
 
     memset(&c, 0, sizeof c);
     memset(result, 0, sizeof *result);
-    c.runtime = runtime;
+    c.device = device;
     c.dir = dir;
     c.row = row;
     c.result = result;

@@ -20,7 +20,9 @@ vyre_options cli_program_options(const struct cli_args *args)
 {
     vyre_options options = cli_runtime_options(args);
 
-    /* Who names a GPU hears that programs do not run there; who names a host gets that one. */
+    /* A command runs one program once: on a GPU that means a device host to start and a longer way
+     * for each slot, which only large grids make up for. Who names a GPU gets it, and who names a
+     * host that one. The results are the same. */
     if (options.backend == VYRE_BACKEND_AUTO && options.device == NULL) {
         options.backend = VYRE_BACKEND_CPU;
         if (options.host != NULL && options.place == VYRE_PLACE_AUTO)

@@ -14,6 +14,7 @@ set(public_headers
     program.h
     queue.h
     runtime.h
+    share.h
     status.def
     status.h
     telemetry.h

@@ -24,7 +24,8 @@ static int right(const struct host_message *message, size_t size)
         if (header.type == HOST_REPLY)
             memcpy(&extra, (const char *)message->packet + sizeof header + 4, sizeof extra);
         if (header.bytes - host_rows[i].bytes != extra) return 0;
-        if (header.type == HOST_BLOCK) return message->fd_count <= 1;
+        if (header.type == HOST_BLOCK || header.type == HOST_REPLY)
+            return message->fd_count <= host_rows[i].fds;
         return message->fd_count == host_rows[i].fds;
     }
     return 0;

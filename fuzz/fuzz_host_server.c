@@ -91,7 +91,9 @@ static void tame(struct host_server *server, uint32_t type, uint32_t *word)
         struct host_block *block = (void *)word;
         block->number = 2 + block->number % 8;
         block->bytes = 1 + block->bytes % 300000;
-        block->kind = 1 + block->kind % 5;
+        block->kind = 1 + block->kind % 7;
+        block->extent = block->kind == VYRE_BLOCK_BORROWED ? block->bytes : 0;
+        memset(block->device, 0, sizeof block->device);
         block->contents = block->kind == VYRE_BLOCK_PROGRAM || block->kind == VYRE_BLOCK_BINDINGS;
     }
     if (type == HOST_FORGET || type == HOST_WRITE || type == HOST_READ) word[0] = 2 + word[0] % 8;
@@ -121,8 +123,8 @@ static int next_message(struct host_server *server, const uint8_t **data, size_t
     message->fd_count = row->fds;
     if (row->type == HOST_BLOCK) {
         const struct host_block *block = message->payload;
-        message->fd_count =
-            flags & 1 ? block->contents || block->kind == VYRE_BLOCK_SHARED : flags >> 1 & 1;
+        uint32_t itself = block->kind == VYRE_BLOCK_SHARED || block->kind == VYRE_BLOCK_BORROWED;
+        message->fd_count = flags & 1 ? block->contents || itself : flags >> 1 & 1;
     }
     for (uint32_t i = 0; i < message->fd_count; i++) {
         message->fd[i] = memory(flags & 4 ? 64 : 300000);
@@ -133,7 +135,7 @@ static int next_message(struct host_server *server, const uint8_t **data, size_t
     return 1;
 }
 
-/* Reads what the host has said: well-formed, all of it. */
+/* Reads what the host has said: well-formed, all of it. The CPU backend lends no memory. */
 static void drain(int socket)
 {
     static struct host_message said;

@@ -59,6 +59,7 @@ struct attacker {
     uint32_t handle_args;               /* so many first arguments are handles more often */
     uint32_t rewritten;                 /* percent of a batch: written over after the doorbell */
     bool (*fault_fits)(uint32_t fault); /* whether a slot may end with this fault */
+    void (*shape)(struct attacker *a, vyre_slot *slot); /* makes more of some slots, or NULL */
 
     uint64_t accepted, ended, strange;
     uint64_t outcomes[5];
@@ -112,8 +113,11 @@ TAP_UNUSED static void attacker_attack(struct attacker *a, uint64_t slots)
     static vyre_slot *got[ATTACKER_SLOTS_MOST];
     while (a->accepted < slots) {
         uint32_t count = 0, want = 1 + random_below(&a->state, a->slots);
-        while (count < want && (got[count] = vyre_queue_slot(a->queue)) != NULL)
-            attacker_scribble(a, got[count++]);
+        while (count < want && (got[count] = vyre_queue_slot(a->queue)) != NULL) {
+            attacker_scribble(a, got[count]);
+            if (a->shape) a->shape(a, got[count]);
+            count++;
+        }
         uint64_t first = submit(a->queue);
         for (uint32_t i = 0; i < count; i++)
             a->strange += a->outstanding[(first + i) % sizeof a->outstanding]++ != 0;

@@ -204,6 +204,14 @@ TAP_UNUSED static vyre_operation *register_op(vyre *rt, uint32_t opcode, vyre_op
     return operation;
 }
 
+/* Whether C functions cannot be operations here, which counts as one skipped test. */
+TAP_UNUSED static bool no_c_functions(void)
+{
+    if (!test_hosted()) return false;
+    skip("a C function is no operation in a device host");
+    return true;
+}
+
 /* A gate: a native operation that holds its worker until the test opens it.
  * ------------------------------------------------------------------------------------------------
  */

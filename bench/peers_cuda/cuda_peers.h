@@ -5,7 +5,7 @@
  * vyre-peers measures what a GPU runtime is compared with: launches, graphs, and a ping-pong with
  * the least kernel there is. It is a program of its own, because a resident kernel and its peers
  * must never share the GPU, and because `vyre` itself never opens libcuda. It prints JSON Lines
- * for `vyre bench dispatch`, and can be run by hand.
+ * for `vyre bench dispatch` and `vyre bench vm`, and can be run by hand.
  */
 #ifndef VYRE_CUDA_PEERS_H
 #define VYRE_CUDA_PEERS_H
@@ -20,6 +20,7 @@ typedef struct cuda_object *cuda_object; /* context, module, function, stream, g
 #define CUDA_STREAM_NON_BLOCKING 1u
 #define CUDA_REGISTER_DEVICEMAP  2u
 #define CUDA_CAPTURE_RELAXED     2
+#define CUDA_PROCESSORS          16
 #define CUDA_COMPUTE_MAJOR       75
 #define CUDA_COMPUTE_MINOR       76
 #define CUDA_SERIALIZATION       6u /* the launch attribute of a programmatic dependent launch */
@@ -102,6 +103,13 @@ void print_percentiles(const char *name, uint32_t *samples, size_t count);
 void measure_ping_pong(struct cuda_peers *peers);
 void measure_launches(struct cuda_peers *peers);
 void measure_graphs(struct cuda_peers *peers);
+
+/* native.c: the problems of `vyre bench vm` as native kernels, none with more elements than so. */
+void measure_native(struct cuda_peers *peers, uint64_t elements);
+
+/* Whether the driver has graphs, and what to say where it has not. */
+int cuda_has_graphs(void);
+#define CUDA_NO_GRAPHS "this driver has no graphs, or not their calls of CUDA 12"
 
 /* power.c: the mean power of the device over this time, by NVML; prints it. Needs cuda_find. */
 void measure_power(const struct cuda_peers *peers, uint64_t duration_ns);

@@ -118,14 +118,19 @@ static void dependent_chain(struct cuda_peers *peers)
     many_nodes(peers, graph, "graph-1000-dependent", why);
 }
 
+int cuda_has_graphs(void)
+{
+    return cuda.cuGraphCreate != NULL && cuda.cuGraphAddKernelNode_v2 != NULL &&
+           cuda.cuGraphInstantiateWithFlags != NULL && cuda.cuGraphUpload != NULL &&
+           cuda.cuGraphLaunch != NULL && cuda.cuGraphExecDestroy != NULL &&
+           cuda.cuGraphDestroy != NULL;
+}
+
 void measure_graphs(struct cuda_peers *peers)
 {
     static const char *const names[2] = {"graph-1000-chain", "graph-1000-parallel"};
-    if (cuda.cuGraphCreate == NULL || cuda.cuGraphAddKernelNode_v2 == NULL ||
-        cuda.cuGraphInstantiateWithFlags == NULL || cuda.cuGraphUpload == NULL ||
-        cuda.cuGraphLaunch == NULL || cuda.cuGraphExecDestroy == NULL ||
-        cuda.cuGraphDestroy == NULL) {
-        print_absent("graph-1", "this driver has no graphs, or not their calls of CUDA 12");
+    if (!cuda_has_graphs()) {
+        print_absent("graph-1", CUDA_NO_GRAPHS);
         return;
     }
     one_node(peers);

@@ -2,11 +2,12 @@
  *
  * `vyre-peers`: what vyre on a GPU is measured against; see cuda_peers.h. JSON Lines on stdout: a
  * record `device`, then a record `figure` or `absent` for each measurement. Run by `vyre bench
- * dispatch --backend cuda`.
+ * dispatch --backend cuda` and `vyre bench vm --backend cuda`.
  *
- *     vyre-peers [--device INDEX|UUID] [--seconds S]              all measurements, S each
- *     vyre-peers [--device INDEX|UUID] --power S                  the mean power over S seconds
- *     vyre-peers --ptx kernels|dependent                          a kernel's text
+ *     vyre-peers [--device INDEX|UUID] [--seconds S]              dispatch: all measurements, S
+ * each vyre-peers [--device INDEX|UUID] --native S [--elements N]  native kernels, S each, on
+ * arrays of at most N elements vyre-peers [--device INDEX|UUID] --power S                  the mean
+ * power over S seconds vyre-peers --ptx kernels|dependent                          a kernel's text
  *
  * Exit code: 0 done, 2 misuse, 3 no device or no driver.
  */
@@ -15,6 +16,7 @@
 #include <string.h>
 
 #include "cuda_peers.h"
+#include "vm_gpu.h"
 
 enum { DONE = 0, MISUSE = 2, NO_DEVICE = 3 };
 
@@ -76,7 +78,9 @@ struct wish {
     const char *device;
     const char *ptx;
     double seconds;
-    double power; /* 0: not that */
+    double power;  /* 0: not that */
+    double native; /* 0: not that */
+    double elements;
 };
 
 /* 0, or -1 for a command line that makes no sense. */
@@ -85,7 +89,8 @@ static int parse(struct wish *wish, int argc, char **argv)
     for (int i = 1; i < argc; i += 2) {
         char *end = NULL;
         double number = i + 1 < argc ? strtod(argv[i + 1], &end) : 0;
-        int is_number = end != NULL && *end == '\0' && number > 0 && number <= 60;
+        int is_positive = end != NULL && end != argv[i + 1] && *end == '\0' && number > 0;
+        int is_number = is_positive && number <= 60;
         if (i + 1 >= argc) return -1;
         if (strcmp(argv[i], "--device") == 0)
             wish->device = argv[i + 1];
@@ -95,6 +100,10 @@ static int parse(struct wish *wish, int argc, char **argv)
             wish->seconds = number;
         else if (strcmp(argv[i], "--power") == 0 && is_number)
             wish->power = number;
+        else if (strcmp(argv[i], "--native") == 0 && is_number)
+            wish->native = number;
+        else if (strcmp(argv[i], "--elements") == 0 && is_positive && number <= GPU_MOST_ELEMENTS)
+            wish->elements = number;
         else
             return -1;
     }
@@ -121,9 +130,11 @@ static void print_device(const struct cuda_peers *peers)
 int main(int argc, char **argv)
 {
     static struct cuda_peers peers;
-    struct wish wish = {NULL, NULL, 0.3, 0};
+    struct wish wish = {NULL, NULL, 0.3, 0, 0, GPU_MOST_ELEMENTS};
     if (parse(&wish, argc, argv) != 0 || (wish.ptx != NULL && print_ptx(wish.ptx) == MISUSE)) {
-        fputs("usage: vyre-peers [--device INDEX|UUID] [--seconds S | --power S]\n", stderr);
+        fputs("usage: vyre-peers [--device INDEX|UUID] [--seconds S | --power S | --native S "
+              "[--elements N]]\n",
+              stderr);
         return MISUSE;
     }
     if (wish.ptx != NULL) return DONE;
@@ -139,11 +150,15 @@ int main(int argc, char **argv)
         print_absent("device", why);
         return NO_DEVICE;
     }
-    peers.duration_ns = (uint64_t)(wish.seconds * 1e9);
+    peers.duration_ns = (uint64_t)((wish.native > 0 ? wish.native : wish.seconds) * 1e9);
     print_device(&peers);
-    measure_launches(&peers);
-    measure_graphs(&peers);
-    measure_ping_pong(&peers);
+    if (wish.native > 0) {
+        measure_native(&peers, (uint64_t)wish.elements);
+    } else {
+        measure_launches(&peers);
+        measure_graphs(&peers);
+        measure_ping_pong(&peers);
+    }
     /* The process ends without giving anything back: a kernel that never answered may still run. */
     fflush(stdout);
     _Exit(DONE);

@@ -78,6 +78,9 @@ _vyre()
     --only)
         return
         ;;
+    --elements)
+        return
+        ;;
     --color)
         mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$cur")
         return
@@ -87,7 +90,7 @@ _vyre()
     for ((i = 1; i < COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
         case $word in
-        --backend | --place | --device | --host | --workers | --file | --pattern | -o | --output | --kernel | --grid | --in | --out | --set | --size | --timeout | --filter | --seconds | --only | --color)
+        --backend | --place | --device | --host | --workers | --file | --pattern | -o | --output | --kernel | --grid | --in | --out | --set | --size | --timeout | --filter | --seconds | --only | --elements | --color)
             [[ ${COMP_WORDS[i + 1]} == = ]] && ((i++))
             ((i++))
             ;;
@@ -113,7 +116,7 @@ _vyre()
     'conform') next="" options="--backend --place --device --host --filter --json --color -h --help --version" paths=-d ;;
     bench) next="dispatch vm" options="--color -h --help --version" ;;
     'bench dispatch') next="" options="--backend --place --device --host --workers --seconds --only --pin --json --color -h --help --version" ;;
-    'bench vm') next="" options="--workers --seconds --only --json --color -h --help --version" ;;
+    'bench vm') next="" options="--backend --place --device --host --workers --seconds --only --elements --pin --json --color -h --help --version" ;;
     esac
     if [[ -n $paths && $cur != -* ]]; then
         compopt -o filenames 2>/dev/null

@@ -29,10 +29,14 @@ enum vyre_buffer_kind {
 enum vyre_right { VYRE_RIGHT_READ = 1, VYRE_RIGHT_WRITE = 2 };
 
 enum vyre_buffer_flag {
-    VYRE_BUFFER_RESTORED = 1 /**< DEVICE in a device host: the library keeps a copy of what was
+    VYRE_BUFFER_RESTORED = 1, /**< DEVICE in a device host: the library keeps a copy of what was
                                 written with vyre_buffer_write, and a restart begins with it;
                                 without it a restart leaves zeroes. The copy holds a descriptor.
                                 PINNED buffers live in the application and survive as they are */
+    VYRE_BUFFER_SHARED = 2    /**< DEVICE: can be exported (share.h), so it is an allocation of its
+                                own, in steps of the GPU's granularity (2 MiB), and holds a
+                                descriptor; not together with RESTORED, for a restart keeps it as
+                                it is. PINNED buffers can be exported without it */
 };
 
 /** How to make a buffer. Start from VYRE_BUFFER_OPTIONS_INIT. */
@@ -53,12 +57,13 @@ typedef struct vyre_buffer_options {
 /**
  * Makes a buffer of `bytes` zero bytes for the default tenant, with all rights.
  * Statuses: E_NULL, E_RANGE (0 bytes, or not a kind), E_OVERFLOW, E_NO_MEMORY, E_LIMIT
- * (max_handles), E_STOPPED, E_LOST.
+ * (max_handles), E_STATE (paused), E_STOPPED, E_LOST.
  */
 VYRE_API vyre_status vyre_buffer_create(vyre *runtime, size_t bytes, enum vyre_buffer_kind kind,
                                         vyre_buffer **buffer, vyre_error *err);
 
-/** As vyre_buffer_create, with options; statuses also E_SIZE, E_RESERVED. */
+/** As vyre_buffer_create, with options; statuses also E_SIZE, E_RESERVED, E_CONFLICT (RESTORED and
+ * SHARED), E_UNSUPPORTED (SHARED on a GPU that cannot). */
 VYRE_API vyre_status vyre_buffer_create_with(vyre *runtime, size_t bytes,
                                              const vyre_buffer_options *options,
                                              vyre_buffer **buffer, vyre_error *err);

@@ -266,8 +266,8 @@ VYRE_API vyre_status vyre_program_load(vyre *runtime, const void *bytes, size_t 
 /**
  * Publishes a kernel; the kernel may be freed afterwards. Statuses: E_NULL, E_SIZE, E_RESERVED,
  * E_RANGE, E_WIRE_OPCODE, E_EXISTS (opcode taken), E_VM_LIMIT (more than the runtime's
- * frame_bytes), E_LIMIT, E_NO_MEMORY, E_STOPPED, E_UNSUPPORTED (not the cpu
- * backend).
+ * frame_bytes), E_LIMIT, E_NO_MEMORY, E_STATE (paused), E_STOPPED, E_LOST. On a GPU the resident
+ * kernel runs on meanwhile.
  */
 VYRE_API vyre_status vyre_program_load_kernel(vyre *runtime, vyre_kernel *kernel,
                                               const vyre_program_options *options,
@@ -314,6 +314,12 @@ VYRE_API uint32_t vyre_bindings_handle(const vyre_bindings *bindings);
 #define VYRE_RUN_SLOT_SCALARS 7u  /**< scalar parameters that fit a slot */
 #define VYRE_RUN_MAX_SCALARS  11u /**< with those that go beside it */
 
+/** In result 6 of a run on a GPU, added up: what lay in device memory, which is slower. */
+enum vyre_run_place {
+    VYRE_RUN_REGISTERS_FAR = 1, /**< the registers of a workgroup */
+    VYRE_RUN_WORKGROUP_FAR = 2  /**< its workgroup memory */
+};
+
 /** One run of a program. Start from VYRE_RUN_INIT. */
 typedef struct vyre_run {
     uint32_t size;    /**< sizeof(vyre_run) */
@@ -335,9 +341,10 @@ typedef struct vyre_run {
 /**
  * Prepares a slot that runs a program over a grid of workgroups. The completion's result words: 0
  * and 1 the workgroups that ran to their end; of a fault, 2 and 3 the number of the workgroup (x
- * fastest), 4 what goes with the fault, 5 the lane. Statuses: E_NULL, E_SIZE, E_RESERVED, E_RANGE
- * (scalar_count, grid; a slot that was not got from the queue), E_CONFLICT (bindings of another
- * program).
+ * fastest), 4 what goes with the fault, 5 the lane. On a GPU, 6: enum vyre_run_place, what of a
+ * workgroup did not fit the room in shared memory that the warp has which runs it; else 0.
+ * Statuses: E_NULL, E_SIZE, E_RESERVED, E_RANGE (scalar_count, grid; a slot that was not got from
+ * the queue), E_CONFLICT (bindings of another program).
  */
 VYRE_API vyre_status vyre_prep_run(vyre_slot *slot, const vyre_run *run, vyre_error *err);
 

@@ -185,6 +185,28 @@ VYRE_API vyre_status vyre_open(vyre **runtime, const vyre_options *options, vyre
 VYRE_API vyre_status vyre_stop(vyre *runtime, vyre_error *err);
 
 /**
+ * Parks the kernel until vyre_resume: returns when every slot that the device had taken has ended
+ * and no kernel of this runtime runs, so that the GPU is entirely free for others. On the CPU
+ * backend the workers sleep. What is submitted meanwhile waits in its queue and wakes nobody;
+ * deadlines go on. Buffers can be read and written; calls that change what the device knows (making
+ * buffers, queues, programs, binding sets, operations; cancelling) return E_STATE, and those that
+ * wait for slots (vyre_queue_close, giving back programs and operations) wait for vyre_resume.
+ * vyre_stop and vyre_close end the pause. A device host that dies is replaced by one that is
+ * paused.
+ *
+ * Pausing what is paused does nothing. Not from inside a native operation (E_STATE). Statuses:
+ * E_NULL, E_STATE, E_BUSY (slots ran on for a second, or kept coming: nothing has changed),
+ * E_TIMEOUT (the device host does not answer: not paused), E_STOPPED, E_LOST.
+ */
+VYRE_API vyre_status vyre_pause(vyre *runtime, vyre_error *err);
+
+/**
+ * Ends a pause: what has been submitted meanwhile runs. Does nothing where there is none. Statuses:
+ * E_NULL, E_STATE (inside a native operation), E_STOPPED, E_LOST.
+ */
+VYRE_API vyre_status vyre_resume(vyre *runtime, vyre_error *err);
+
+/**
  * Stops, then frees the runtime with all its queues, buffers, operations, programs and binding
  * sets; no other thread may be inside a call on any of them. NULL is allowed. Not from inside a
  * native operation: then it does nothing.
@@ -270,12 +292,14 @@ typedef struct vyre_description {
     uint32_t stalls;       /**< reported so far */
     uint64_t lost;         /**< slots that restarts have ended as LOST */
     uint64_t repeated;     /**< repeatable slots that restarts have run again */
+    uint32_t paused;       /**< 1 between vyre_pause and vyre_resume */
+    uint32_t reserved;     /**< 0 */
 } vyre_description;
 
 #define VYRE_DESCRIPTION_INIT                                                                      \
     {                                                                                              \
         (uint32_t)sizeof(vyre_description), 0u, 0u, 0u, 0u, 0u, 0u, 0u, {0}, 0u, 0u, 0u, 0u, 0u,   \
-            0u, 0u, 0u                                                                             \
+            0u, 0u, 0u, 0u, 0u                                                                     \
     }
 
 /** Fills *description, and frees what slots have stopped using. Statuses: E_NULL, E_SIZE. */

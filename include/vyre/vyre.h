@@ -11,6 +11,7 @@
 #include "vyre/program.h"
 #include "vyre/queue.h"
 #include "vyre/runtime.h"
+#include "vyre/share.h"
 #include "vyre/status.h"
 #include "vyre/telemetry.h"
 #include "vyre/tenant.h"

@@ -34,6 +34,14 @@ struct vyre_backend_image {
     size_t bytes;
 };
 
+/* Memory of a device that another process can map. */
+struct vyre_backend_lent {
+    uint64_t address;
+    size_t extent;   /* of the whole allocation, `bytes` or more */
+    int fd;          /* the caller's */
+    char device[48]; /* UUID of its GPU */
+};
+
 /* Memory of a device that this process cannot see. All may be called beside a running kernel. */
 struct vyre_backend_memory {
     /* Makes a mapping of this process visible to the device. */
@@ -51,6 +59,15 @@ struct vyre_backend_memory {
                          size_t bytes, vyre_error *err);
     vyre_status (*read)(struct vyre_backend_run *run, void *into, uint64_t address, size_t bytes,
                         vyre_error *err);
+    /* Zeroed memory, an allocation of its own, with a descriptor by which others map it. */
+    vyre_status (*lend)(struct vyre_backend_run *run, size_t bytes, struct vyre_backend_lent *lent,
+                        vyre_error *err);
+    /* Maps the whole of an allocation of somebody else, of which fd and extent are given, and
+     * perhaps the device (or ""); its contents stay. Sets address and device. The descriptor stays
+     * the caller's, who may close it. */
+    vyre_status (*borrow)(struct vyre_backend_run *run, struct vyre_backend_lent *lent,
+                          vyre_error *err);
+    void (*give_back)(struct vyre_backend_run *run, uint64_t address, size_t extent); /* of both */
 };
 
 /* A native operation for a GPU. */
@@ -90,6 +107,13 @@ struct vyre_backend_table {
      */
     vyre_status (*link)(struct vyre_backend_run *run, const struct vyre_native_image *image,
                         uint64_t *number, vyre_error *err);
+    /*
+     * Waits until no worker has anything to do, and keeps all of them from taking more until
+     * resume. A resident kernel has been told to park before. E_BUSY: slots run that do not end,
+     * and all is as it was. One caller at a time.
+     */
+    vyre_status (*pause)(struct vyre_backend_run *run, vyre_error *err);
+    void (*resume)(struct vyre_backend_run *run);
     /* Some of those who sleep shall look at the doorbells. Any thread. */
     void (*wake)(struct vyre_backend_run *run);
     /* 1: a device that sleeps is woken from every process by a word of its page (device/release.h);

@@ -66,9 +66,11 @@ DEV_FN int dev_run_room(const struct dev_runtime *rt, const struct dev_queue *qu
     return dev_load_relaxed(&queue->runs) < DEV_TABLE_SHARE * dev_load_relaxed(&rt->free_runs);
 }
 
-/* Gives an entry back after its slot has ended. The count of the queue goes last (R4): it lets a
- * fence or a close go on. */
-DEV_FN void dev_entry_end(struct dev_runtime *rt, uint32_t index, const struct dev_end *end)
+/* Gives an entry back after its slot has ended; that of a run is given up by the slot and by the
+ * caller, who holds it `holds` times in all. The count of the queue goes last (R4): it lets a fence
+ * or a close go on. */
+DEV_FN void dev_entry_end(struct dev_runtime *rt, uint32_t index, const struct dev_end *end,
+                          uint32_t holds)
 {
     struct dev_inflight *entry = &rt->inflight[index];
     struct dev_queue *queue = &rt->queues[entry->queue];
@@ -76,26 +78,38 @@ DEV_FN void dev_entry_end(struct dev_runtime *rt, uint32_t index, const struct d
                       end->fault ? (uint32_t)VYRE_SLOT_FAULT : (uint32_t)VYRE_SLOT_DONE);
     dev_slot_drop(rt, entry->slot, entry->operation);
     dev_complete(rt, queue, end);
-    if (entry->run != DEV_NONE) dev_sub_release(&queue->runs, 1);
-    dev_lock(&rt->sched);
-    if (entry->run != DEV_NONE) dev_run_give(rt, entry->run);
-    dev_entry_give(rt, index);
-    dev_unlock(&rt->sched);
+    if (entry->run != DEV_NONE) {
+        dev_sub_release(&queue->runs, 1);
+        dev_run_drop(rt, index, holds);
+    } else {
+        dev_lock(&rt->sched);
+        dev_entry_give(rt, index);
+        dev_unlock(&rt->sched);
+    }
     dev_sub_release(&queue->inflight, 1); /* R4 pairs with A4 */
     dev_add_release(&rt->ends, 1);        /* R11 pairs with A11: who sees it sees the count */
 }
 
 /* One turn at a slot that runs a program; the last worker ends it. */
-DEV_FN void dev_entry_program(struct dev_runtime *rt, uint32_t index, uint32_t worker)
+DEV_FN void dev_entry_program(struct dev_runtime *rt, uint32_t index, uint32_t worker,
+                              struct dev_frame *room, uint32_t frame)
 {
     struct dev_inflight *entry = &rt->inflight[index];
     uint32_t result[VYRE_COMPLETION_RESULTS];
-    if (!dev_run_turn(rt, index, worker)) return;
-    struct dev_end end = dev_end_fault(entry->ticket, entry->slot[VYRE_SLOT_OPCODE], 0);
-    dev_run_result(&rt->runs[entry->run], &end, result);
-    dev_metric(rt, end.opcode, 1);
-    dev_count_claims(rt, entry->slot[VYRE_SLOT_TENANT], entry->slot[VYRE_SLOT_PRIORITY], 1);
-    dev_entry_end(rt, index, &end);
+    if (!dev_run_turn(rt, index, worker, room, frame)) return;
+    DEV_FIRST
+    {
+        const struct dev_run *run = &rt->runs[entry->run];
+        struct dev_end end = dev_end_fault(entry->ticket, entry->slot[VYRE_SLOT_OPCODE], 0);
+        dev_run_result(run, &end, result);
+        if (room != NULL)
+            result[DEV_RESULT_FAR] =
+                dev_warp_far((const struct vm_header *)(uintptr_t)rt->handles[run->program].address,
+                             rt->room_bytes);
+        dev_metric(rt, end.opcode, 1);
+        dev_count_claims(rt, entry->slot[VYRE_SLOT_TENANT], entry->slot[VYRE_SLOT_PRIORITY], 1);
+        dev_entry_end(rt, index, &end, 2);
+    }
 }
 
 /* Makes ready to run the slot of an entry: the call is filled, the run counted. Returns its fault,
@@ -131,7 +145,7 @@ DEV_FN void dev_entry_finish(struct dev_runtime *rt, uint32_t index, const struc
         end.steps = call->steps;
         end.result = call->result;
     }
-    dev_entry_end(rt, index, &end);
+    dev_entry_end(rt, index, &end, 0);
 }
 
 /* Runs the slot of an entry and ends it. The caller has it to itself. */

@@ -5,8 +5,8 @@
  * its frame, and resumed by any worker that takes the frame up.
  *
  * In order: this header, the views of the buffers, where registers are read, scalar registers,
- * masks, local ids, two vectors of scratch, registers, workgroup memory. The host asks
- * dev_frame_bytes whether a program fits.
+ * masks, local ids, two vectors of scratch, registers, workgroup memory. Frames in the room
+ * of a warp have fewer parts (warp_frame.h). The host asks dev_frame_needs whether a program fits.
  */
 #ifndef VYRE_DEVICE_FRAME_H
 #define VYRE_DEVICE_FRAME_H
@@ -22,8 +22,10 @@ struct dev_view {
     uint32_t length;   /* elements that can be accessed, at most 0xFFFFFFFF */
     uint32_t count;    /* what BUFLEN gives */
     uint32_t constant; /* nothing that the program writes overlaps it */
-    uint32_t reserved;
+    uint32_t access;   /* bytes of an element; with DEV_VIEW_WRITE where it may be written */
 };
+
+#define DEV_VIEW_WRITE 0x80000000u
 
 struct dev_runtime;
 struct dev_inflight;
@@ -41,6 +43,7 @@ struct dev_frame {
                                  lanes side by side, the buffer itself */
     unsigned char *rows;      /* 1 where a register is known to count up by 1 from lane to lane */
     unsigned char *shared;
+    unsigned char *far_frame;     /* of a frame in a warp's room: the one in device memory */
     struct dev_log *log;          /* of the tenant */
     const struct dev_runtime *rt; /* with the entry: whether the slot was told to end */
     const struct dev_inflight *entry;
@@ -59,10 +62,17 @@ struct dev_frame {
     uint32_t fault_pc;
     uint32_t fault_detail;
     uint32_t fault_lane;
-    uint32_t next;                      /* in a list of frames */
+    uint32_t next;  /* in a list of frames */
+    uint32_t quick; /* of a frame in a warp's room: where its decoded code is;
+                       0: nowhere */
+    uint32_t reserved[3];
     uint32_t active[VM_MAX_LEVELS + 1]; /* lanes in each mask */
     uint32_t zero[4];                   /* where views without memory point */
+    const struct vm_header *origin; /* of a frame in a warp's room: the block as it was loaded */
+    struct vm_header header;        /* and its header, which the warp goes by */
 };
+
+static_assert(sizeof(struct dev_frame) % 16 == 0, "copied 16 bytes at a time");
 
 /* How a turn of a frame ended. */
 enum dev_frame_end { DEV_FRAME_ENDED = 0, DEV_FRAME_FAULT = 1, DEV_FRAME_TURN_OVER = 2 };
@@ -95,7 +105,7 @@ DEV_FN struct dev_frame_layout dev_frame_layout(const struct vm_header *program)
     return at;
 }
 
-/* The bytes that a frame of this program takes. */
+/* The bytes that a frame of this program takes where workers are threads. */
 DEV_FN uint64_t dev_frame_bytes(const struct vm_header *program)
 {
     return dev_frame_layout(program).end;

@@ -9,6 +9,11 @@
 #include "device/frame.h"
 #include "device/layout.h"
 
+DEV_FN struct dev_frame *dev_frame_at(const struct dev_runtime *rt, uint32_t index)
+{
+    return (struct dev_frame *)(void *)(rt->frames + (size_t)index * rt->frame_stride);
+}
+
 /* Local ids, x fastest. */
 DEV_FN void dev_frame_local(struct dev_frame *frame)
 {
@@ -47,20 +52,26 @@ DEV_FN void dev_frame_prepare(struct dev_frame *frame, const struct vm_header *p
     frame->serial = program->serial;
 }
 
-/* A view of `bytes` bytes. */
-DEV_FN void dev_frame_view(struct dev_frame *frame, uint32_t number, unsigned char *base,
-                           uint64_t bytes)
+/* A view of `bytes` bytes; `zero` is where one without elements looks. */
+DEV_FN void dev_view_set(struct dev_view *view, const struct vm_buffer *buffer, unsigned char *base,
+                         uint64_t bytes, uint32_t *zero)
 {
-    const struct vm_buffer *buffer = &vm_buffers(frame->program)[number];
-    struct dev_view *view = &frame->views[number];
     uint64_t length = buffer->stride != 0 ? bytes / buffer->stride : 0;
     uint64_t whole = bytes > UINT64_MAX / 8 ? UINT64_MAX / 8 : bytes;
     uint64_t count = buffer->bits != 0 ? whole * 8 / buffer->bits : bytes;
     view->base = base;
-    view->element = length != 0 ? base : (unsigned char *)frame->zero;
+    view->element = length != 0 ? base : (unsigned char *)zero;
     view->bytes = bytes;
     view->length = length > DEV_NONE ? DEV_NONE : (uint32_t)length;
     view->count = count > DEV_NONE ? DEV_NONE : (uint32_t)count;
+    view->access = buffer->stride & ~DEV_VIEW_WRITE;
+}
+
+DEV_FN void dev_frame_view(struct dev_frame *frame, uint32_t number, unsigned char *base,
+                           uint64_t bytes)
+{
+    dev_view_set(&frame->views[number], &vm_buffers(frame->program)[number], base, bytes,
+                 frame->zero);
 }
 
 /* Whether the program may write what one of its views shows: a buffer that it only reads can be
@@ -109,10 +120,9 @@ DEV_FN void dev_frame_bind(struct dev_frame *frame, struct dev_run *run,
         dev_frame_constant(frame, i);
 }
 
-/* A workgroup at its beginning. */
-DEV_FN void dev_frame_begin(struct dev_frame *frame, uint64_t number, const uint32_t grid[3])
+/* Which workgroup a frame is for, and that it has done nothing yet. */
+DEV_FN void dev_frame_reset(struct dev_frame *frame, uint64_t number, const uint32_t grid[3])
 {
-    const struct vm_header *program = frame->program;
     frame->number = number;
     if (grid[1] == 1 && grid[2] == 1) {
         frame->group[0] = (uint32_t)number;
@@ -127,6 +137,13 @@ DEV_FN void dev_frame_begin(struct dev_frame *frame, uint64_t number, const uint
     frame->steps = 0;
     frame->limit = 0;
     frame->out_of_bounds = 0;
+}
+
+/* A workgroup at its beginning. */
+DEV_FN void dev_frame_begin(struct dev_frame *frame, uint64_t number, const uint32_t grid[3])
+{
+    const struct vm_header *program = frame->program;
+    dev_frame_reset(frame, number, grid);
     if (frame->active[0] != program->lanes) {
         frame->active[0] = program->lanes;
         for (uint32_t i = 0; i < program->stride; i++)

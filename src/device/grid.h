@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * A slot that runs a program: its workgroups are taken by every free worker, some at a time; the
- * last one to finish ends the slot. The entry of the slot stays in the run queues as long as it has
- * something to hand out, and goes behind the others of its queue each time.
+ * A slot that runs a program: its workgroups are taken by every free worker, some at a time. Each
+ * of them is counted once, when it has ended or will never run; who counts the last one ends the
+ * slot. So workers come and go without a lock; only one that has a fault to tell, or a workgroup to
+ * put aside, takes it.
+ *
+ * Workers find a run in the run queues, where its entry stays as long as it has something to hand
+ * out and goes behind the others of its queue each time; those of a resident kernel are also told
+ * of it directly (post.h). While one is at a run, or has been told of it, it holds it: entry and
+ * run are given back when the slot has ended and nobody holds them.
  *
  * A workgroup whose turn is over leaves its frame with the run and the worker takes a free one. If
  * there is none it goes on (counted), and looks at every back edge whether it should end. When one
  * faults no further one starts, and those that were put aside are dropped: the fault of the lowest
  * number is reported.
+ *
+ * A worker is a thread, or all lanes of a warp: then each lane has its copy of the turn, and the
+ * first one does what is done once. A warp's frame lies in its room while it runs (warp_frame.h).
  */
 #ifndef VYRE_DEVICE_GRID_H
 #define VYRE_DEVICE_GRID_H
@@ -15,17 +24,19 @@
 #include "device/builtin_call.h"
 #include "device/complete.h"
 #include "device/frame_start.h"
+#include "device/handover.h"
 #include "device/runq.h"
 #include "device/wake.h"
 
 #if defined(__CUDACC__)
-#    include "device/interp.h"
+#    include "device/warp_interp.h"
 DEV_FN uint32_t dev_frame_run(struct dev_runtime *rt, struct dev_frame *frame)
 {
     (void)rt;
-    return dev_interpret(frame);
+    return dev_warp_interpret(frame);
 }
 #else
+#    include "device/warp_frame.h"
 /* The interpreter is compiled for several processors; the backend chose one. */
 typedef uint32_t (*dev_interpreter)(struct dev_frame *frame);
 DEV_FN uint32_t dev_frame_run(struct dev_runtime *rt, struct dev_frame *frame)
@@ -33,11 +44,6 @@ DEV_FN uint32_t dev_frame_run(struct dev_runtime *rt, struct dev_frame *frame)
     return ((dev_interpreter)(uintptr_t)rt->interpreter)(frame);
 }
 #endif
-
-DEV_FN struct dev_frame *dev_frame_at(const struct dev_runtime *rt, uint32_t index)
-{
-    return (struct dev_frame *)(void *)(rt->frames + (size_t)index * rt->frame_stride);
-}
 
 /* Makes the run of a slot that names a program. There is a free one. (sched) */
 DEV_FN uint32_t dev_run_make(struct dev_runtime *rt, const uint32_t *slot, uint32_t program,
@@ -49,9 +55,10 @@ DEV_FN uint32_t dev_run_make(struct dev_runtime *rt, const uint32_t *slot, uint3
     rt->free_run = run->next_free;
     dev_store_relaxed(&rt->free_runs, rt->free_runs - 1);
     run->total = (uint64_t)arg[0] * arg[1] * arg[2];
-    run->next = run->ended = run->fault_group = 0;
+    run->next = run->ended = run->settled = run->fault_group = 0;
     run->fault = run->fault_pc = run->fault_detail = run->fault_lane = 0;
-    run->running = run->queued = 0;
+    run->holders = 1; /* the slot itself */
+    run->queued = 0;
     run->waiting = DEV_NONE;
     run->steps = run->out_of_bounds = 0;
     run->program = program;
@@ -75,7 +82,7 @@ DEV_FN void dev_run_give(struct dev_runtime *rt, uint32_t index)
     dev_store_relaxed(&rt->free_runs, rt->free_runs + 1);
 }
 
-/* Puts the entry of a run at the end of its queue, unless another worker has. (sched) */
+/* Puts the entry of a run at the end of its queue, unless it is there. (sched) */
 DEV_FN void dev_run_queue(struct dev_runtime *rt, uint32_t entry_index)
 {
     struct dev_run *run = &rt->runs[rt->inflight[entry_index].run];
@@ -91,37 +98,66 @@ DEV_FN int dev_run_more(const struct dev_run *run)
            (run->waiting != DEV_NONE || dev_load64_relaxed(&run->next) < run->total);
 }
 
-/* The run will not go on: nothing is handed out any more. Returns the lowest-numbered workgroup
- * that is lost by it, or the size of the grid where none is. (sched) */
-DEV_FN uint64_t dev_run_cut(struct dev_runtime *rt, struct dev_run *run)
+/* What was lost with a run that does not go on. */
+struct dev_cut {
+    uint64_t lowest;  /* workgroup; the size of the grid where none is */
+    uint64_t dropped; /* how many will never run */
+};
+
+/* The run will not go on: nothing is handed out any more. (sched) */
+DEV_FN struct dev_cut dev_run_cut(struct dev_runtime *rt, struct dev_run *run)
 {
+    struct dev_cut cut;
     /* Workers take numbers without the lock: so the rest is taken as they do it, all at once. */
-    uint64_t lowest = dev_load64_relaxed(&run->next);
-    if (lowest < run->total) lowest = dev_add64_both(&run->next, run->total);
-    if (lowest > run->total) lowest = run->total;
+    cut.lowest = dev_load64_relaxed(&run->next);
+    if (cut.lowest < run->total) cut.lowest = dev_add64_both(&run->next, run->total);
+    if (cut.lowest > run->total) cut.lowest = run->total;
+    cut.dropped = run->total - cut.lowest;
     while (run->waiting != DEV_NONE) {
         uint32_t index = run->waiting;
         struct dev_frame *frame = dev_frame_at(rt, index);
-        if (frame->number < lowest) lowest = frame->number;
+        if (frame->number < cut.lowest) cut.lowest = frame->number;
+        cut.dropped += 1 + (frame->rest_end - frame->rest);
         run->waiting = frame->next;
         frame->next = rt->free_frame;
         dev_store_relaxed(&rt->free_frame, index);
     }
-    return lowest;
+    return cut;
 }
 
 /* What a worker has done for a run since it joined. */
 struct dev_turn {
     uint64_t ended;
+    uint64_t settled; /* those and such as will never run */
     uint64_t steps;
     uint64_t spent; /* of the turn: steps, and what it took to begin workgroups */
     uint64_t out_of_bounds;
-    uint64_t fault_group;
+    uint64_t rest; /* workgroups [rest, rest_end) were handed out and not begun */
+    uint64_t rest_end;
+    uint64_t fault_group; /* DEV_NO_GROUP: the lowest that is lost */
     uint32_t fault, fault_pc, fault_detail, fault_lane;
-    uint32_t aside;  /* frame that was put aside, or DEV_NONE */
-    uint32_t worker; /* whose turn it is */
-    uint32_t shared; /* sleeping workers were told of what waits */
+    uint32_t aside;         /* frame that was put aside, or DEV_NONE */
+    uint32_t worker;        /* whose turn it is */
+    uint32_t shared;        /* sleeping workers were told of what waits */
+    struct dev_frame *room; /* of a warp: where its frame lies while it runs; NULL: a thread */
 };
+
+#define DEV_NO_GROUP (~(uint64_t)0)
+
+/* Why a slot should end now, or 0; all lanes hear the same. */
+DEV_FN uint32_t dev_turn_stopped(const struct dev_runtime *rt, const struct dev_inflight *entry,
+                                 int deadline)
+{
+    uint32_t stop = 0;
+    DEV_FIRST stop = deadline ? dev_entry_stopped(rt, entry) : dev_entry_cancelled(rt, entry);
+    return dev_warp_first(stop);
+}
+
+/* The frame that a worker runs workgroups in. */
+DEV_FN struct dev_frame *dev_turn_frame(const struct dev_runtime *rt, const struct dev_turn *turn)
+{
+    return turn->room != NULL ? turn->room : dev_frame_at(rt, rt->worker_frame[turn->worker]);
+}
 
 /* After so many steps of a turn those who sleep are told of what waits, the rest of the grid with
  * it: a small run is over before anybody has woken up. */
@@ -136,44 +172,24 @@ DEV_FN void dev_turn_share(struct dev_runtime *rt, struct dev_turn *turn)
 {
     if (turn->shared) return;
     turn->shared = 1;
-    dev_share_out(rt);
+    DEV_FIRST dev_share_out(rt);
 }
 
-/* Joins the run of an entry that was just popped (dev_run_popped), which goes back to its queue if
- * others may join too. Returns the frame to resume, or DEV_NONE. A turn that is to end the run, but
- * finds all its workgroups handed out, leaves that to those who have them. */
-DEV_FN uint32_t dev_run_join(struct dev_runtime *rt, uint32_t entry_index, struct dev_turn *turn)
+/* Whether a worker should make room for others. Threads always do: they sleep where nobody waits.
+ */
+DEV_FN int dev_others_wait(const struct dev_runtime *rt, const struct dev_turn *turn)
+{
+    uint32_t wait = 1;
+    if (turn->room == NULL) return 1;
+    DEV_FIRST wait = dev_load_relaxed(&rt->waiting_mask) != 0 || dev_handover_waits(rt->handover);
+    return (int)dev_warp_first(wait);
+}
+
+/* Tells the fault of a turn, and leaves its frame with the run; on the first lane. */
+DEV_FN void dev_turn_tell(struct dev_runtime *rt, uint32_t entry_index, struct dev_turn *turn)
 {
     struct dev_run *run = &rt->runs[rt->inflight[entry_index].run];
-    uint32_t frame;
     dev_lock(&rt->sched);
-    if (turn->fault != 0) turn->fault_group = dev_run_cut(rt, run);
-    if (turn->fault_group == run->total) turn->fault = 0;
-    frame = run->waiting;
-    if (frame != DEV_NONE) run->waiting = dev_frame_at(rt, frame)->next;
-    if (dev_run_more(run)) dev_run_queue(rt, entry_index);
-    dev_unlock(&rt->sched);
-    return frame;
-}
-
-DEV_FN uint32_t dev_add_saturating(uint32_t sum, uint64_t more)
-{
-    return more > DEV_NONE - sum ? DEV_NONE : sum + (uint32_t)more;
-}
-
-/* (sched) */
-DEV_FN void dev_run_settle(struct dev_runtime *rt, struct dev_run *run, const struct dev_turn *turn)
-{
-    run->ended += turn->ended;
-    run->steps = dev_add_saturating(run->steps, turn->steps);
-    run->out_of_bounds = dev_add_saturating(run->out_of_bounds, turn->out_of_bounds);
-    if (turn->fault != 0 && (run->fault == 0 || turn->fault_group < run->fault_group)) {
-        dev_store64_relaxed(&run->fault_group, turn->fault_group);
-        dev_store_relaxed(&run->fault, turn->fault);
-        run->fault_pc = turn->fault_pc;
-        run->fault_detail = turn->fault_detail;
-        run->fault_lane = turn->fault_lane;
-    }
     if (turn->aside != DEV_NONE) {
         /* Behind the others: workgroups may wait for each other. */
         dev_frame_at(rt, turn->aside)->next = DEV_NONE;
@@ -183,87 +199,199 @@ DEV_FN void dev_run_settle(struct dev_runtime *rt, struct dev_run *run, const st
             dev_frame_at(rt, run->waiting_last)->next = turn->aside;
         run->waiting_last = turn->aside;
     }
-    if (run->fault != 0) dev_run_cut(rt, run);
+    if (turn->fault != 0 || run->fault != 0) {
+        struct dev_cut cut = dev_run_cut(rt, run);
+        turn->settled += cut.dropped;
+        if (turn->fault_group == DEV_NO_GROUP) {
+            turn->fault_group = cut.lowest;
+            if (cut.dropped == 0) turn->fault = 0; /* others have them all: they say how it ended */
+        }
+    }
+    if (turn->fault != 0 && (run->fault == 0 || turn->fault_group < run->fault_group)) {
+        dev_store64_relaxed(&run->fault_group, turn->fault_group);
+        dev_store_relaxed(&run->fault, turn->fault);
+        run->fault_pc = turn->fault_pc;
+        run->fault_detail = turn->fault_detail;
+        run->fault_lane = turn->fault_lane;
+    }
+    if (dev_run_more(run)) dev_run_queue(rt, entry_index);
+    dev_unlock(&rt->sched);
 }
 
-/* Leaves the run; 1: nobody is left and nothing is to be done, the caller ends the slot. */
-DEV_FN int dev_run_leave(struct dev_runtime *rt, uint32_t entry_index, const struct dev_turn *turn)
+/* Nobody else will hold the run, if this was the last: it is given back with its entry. Called by
+ * one who holds it `n` times; on the first lane. */
+DEV_FN void dev_run_drop(struct dev_runtime *rt, uint32_t entry_index, uint32_t n)
+{
+    uint32_t index = rt->inflight[entry_index].run;
+    struct dev_run *run = &rt->runs[index];
+    if (dev_sub_both(&run->holders, n) != n) return;
+    dev_lock(&rt->sched);
+    dev_run_give(rt, index);
+    dev_entry_give(rt, entry_index);
+    dev_unlock(&rt->sched);
+}
+
+/* Leaves a run that has not ended; on the first lane. */
+DEV_FN void dev_run_part(struct dev_runtime *rt, uint32_t entry_index)
 {
     struct dev_inflight *entry = &rt->inflight[entry_index];
     struct dev_run *run = &rt->runs[entry->run];
+    if (dev_load64_relaxed(&run->next) >= run->total &&
+        dev_load_relaxed(&run->waiting) == DEV_NONE) {
+        dev_run_drop(rt, entry_index, 1);
+        return;
+    }
     dev_lock(&rt->sched);
-    dev_run_settle(rt, run, turn);
-    run->running--;
+    /* Its own slot holds it, so it does not go; and while it waits, a cancel may end it. */
     int more = dev_run_more(run);
-    int last = !more && run->running == 0;
     if (more) dev_run_queue(rt, entry_index);
-    if (more && run->running == 0)
+    int alone = dev_load_relaxed(&run->holders) == 2;
+    if (more && alone) {
         dev_store_relaxed(&entry->slot[VYRE_SLOT_STATUS], VYRE_SLOT_YIELD);
-    if (last && run->queued) {
-        dev_runq_unlink(rt, entry_index);
-        run->queued = 0;
+        dev_sub_both(&run->holders, 1);
     }
     dev_unlock(&rt->sched);
-    return last;
+    if (!(more && alone)) dev_run_drop(rt, entry_index, 1);
+}
+
+/* Leaves the run; 1: all its workgroups are settled, the caller ends the slot and drops it. */
+DEV_FN int dev_run_leave(struct dev_runtime *rt, uint32_t entry_index, struct dev_turn *turn)
+{
+    struct dev_run *run = &rt->runs[rt->inflight[entry_index].run];
+    uint32_t last = 0;
+    dev_warp_sync();
+    DEV_FIRST
+    {
+        if (turn->fault != 0 || turn->aside != DEV_NONE) dev_turn_tell(rt, entry_index, turn);
+        if (turn->steps != 0) dev_add64_relaxed(&run->steps, turn->steps);
+        if (turn->out_of_bounds != 0) dev_add64_relaxed(&run->out_of_bounds, turn->out_of_bounds);
+        if (turn->ended != 0) dev_add64_relaxed(&run->ended, turn->ended);
+        if (run->total == 0) turn->settled = 1; /* whoever comes first */
+        uint64_t all = run->total != 0 ? run->total : 1;
+        if (turn->settled != 0)
+            last = dev_add64_both(&run->settled, turn->settled) + turn->settled == all;
+        if (last) {
+            dev_lock(&rt->sched);
+            if (run->queued) dev_runq_unlink(rt, entry_index);
+            run->queued = 0;
+            dev_unlock(&rt->sched);
+        } else {
+            dev_run_part(rt, entry_index);
+        }
+    }
+    return (int)dev_warp_first(last);
 }
 
 /* Puts the worker's frame aside and takes a free one; 0: there is none, `overdue` is counted. */
 DEV_FN int dev_frame_put_aside(struct dev_runtime *rt, struct dev_turn *turn, uint32_t overdue)
 {
     uint32_t *mine = &rt->worker_frame[turn->worker];
-    if (overdue == 0 && dev_load_relaxed(&rt->free_frame) == DEV_NONE) return 0;
-    dev_lock(&rt->sched);
-    uint32_t fresh = rt->free_frame;
-    if (fresh != DEV_NONE) {
-        dev_store_relaxed(&rt->free_frame, dev_frame_at(rt, fresh)->next);
-        turn->aside = *mine;
-        *mine = fresh;
-    } else {
-        dev_store_relaxed(&rt->frames_full, rt->frames_full + overdue);
+    struct dev_frame *frame = dev_turn_frame(rt, turn);
+    DEV_FIRST
+    {
+        if (overdue != 0 || dev_load_relaxed(&rt->free_frame) != DEV_NONE) {
+            dev_lock(&rt->sched);
+            uint32_t fresh = rt->free_frame;
+            if (fresh != DEV_NONE) {
+                dev_store_relaxed(&rt->free_frame, dev_frame_at(rt, fresh)->next);
+                turn->aside = *mine;
+                *mine = fresh;
+                frame->rest = turn->rest;
+                frame->rest_end = turn->rest_end;
+            } else {
+                dev_store_relaxed(&rt->frames_full, rt->frames_full + overdue);
+            }
+            dev_unlock(&rt->sched);
+        }
     }
-    dev_unlock(&rt->sched);
-    return fresh != DEV_NONE;
+    turn->aside = dev_warp_first(turn->aside);
+    if (turn->aside == DEV_NONE) return 0;
+    turn->rest = turn->rest_end = 0;
+    if (turn->room != NULL) dev_warp_spill(turn->room, rt->room_bytes);
+    return 1;
 }
 
 /* The worker has a frame that it resumes: its own one goes back. */
 DEV_FN void dev_frame_swap(struct dev_runtime *rt, uint32_t worker, uint32_t frame)
 {
-    dev_lock(&rt->sched);
-    dev_frame_at(rt, rt->worker_frame[worker])->next = rt->free_frame;
-    dev_store_relaxed(&rt->free_frame, rt->worker_frame[worker]);
-    rt->worker_frame[worker] = frame;
-    dev_unlock(&rt->sched);
+    DEV_FIRST
+    {
+        dev_lock(&rt->sched);
+        dev_frame_at(rt, rt->worker_frame[worker])->next = rt->free_frame;
+        dev_store_relaxed(&rt->free_frame, rt->worker_frame[worker]);
+        rt->worker_frame[worker] = frame;
+        dev_unlock(&rt->sched);
+    }
+    dev_warp_sync();
 }
 
-DEV_FN void dev_turn_fault(struct dev_turn *turn, const struct dev_frame *frame, uint32_t fault)
+/* The workgroup of a frame will not end: it and those that were handed out with it are lost. */
+DEV_FN void dev_turn_fault(struct dev_turn *turn, uint64_t group, uint32_t fault, uint32_t pc)
 {
     turn->fault = fault;
-    turn->fault_group = frame->number;
-    turn->fault_pc = frame->pc;
+    turn->fault_group = group;
+    turn->fault_pc = pc;
     turn->fault_detail = 0;
     turn->fault_lane = 0;
+    turn->settled += 1 + (turn->rest_end - turn->rest);
+    turn->rest = turn->rest_end;
+}
+
+DEV_FN void dev_limit_set(struct dev_frame *frame, uint64_t limit)
+{
+    dev_warp_sync();
+    DEV_FIRST frame->limit = limit;
+    dev_warp_sync();
+}
+
+/* Whether a workgroup whose turn is over has to make room: for others, or for workgroups of its own
+ * run that it may be waiting for. */
+DEV_FN int dev_must_yield(const struct dev_runtime *rt, const struct dev_run *run,
+                          const struct dev_turn *turn)
+{
+    uint32_t more = 0;
+    DEV_FIRST
+    {
+        more = dev_load64_relaxed(&run->next) < run->total ||
+               dev_load_relaxed(&run->waiting) != DEV_NONE || turn->rest < turn->rest_end;
+    }
+    return dev_warp_first(more) != 0 || dev_others_wait(rt, turn);
 }
 
 /* Runs the worker's frame until its workgroup ends, faults or is put aside. */
 DEV_FN void dev_workgroup_run(struct dev_runtime *rt, const struct dev_inflight *entry,
                               struct dev_turn *turn)
 {
-    struct dev_frame *frame = dev_frame_at(rt, rt->worker_frame[turn->worker]);
+    struct dev_frame *frame = dev_turn_frame(rt, turn);
+    const struct dev_run *run = &rt->runs[entry->run];
     uint64_t before = frame->steps;
     uint32_t overdue = 1;
-    frame->limit = before + (turn->shared ? rt->step_budget : dev_share_after(rt));
+    dev_limit_set(frame, before + (turn->shared ? rt->step_budget : dev_share_after(rt)));
     uint32_t end = dev_frame_run(rt, frame);
     if (end == DEV_FRAME_TURN_OVER && !turn->shared) {
         dev_turn_share(rt, turn);
-        frame->limit = before + rt->step_budget;
+        dev_limit_set(frame, before + rt->step_budget);
         end = dev_frame_run(rt, frame);
     }
     while (end == DEV_FRAME_TURN_OVER) {
-        uint32_t stop = dev_entry_stopped(rt, entry);
-        if (stop != 0) dev_turn_fault(turn, frame, stop);
-        if (stop != 0 || dev_frame_put_aside(rt, turn, overdue)) break;
-        overdue = 0;
-        frame->limit = frame->steps; /* looks at every back edge from now on */
+        uint32_t stop = dev_turn_stopped(rt, entry, 1);
+        if (stop != 0) {
+            dev_turn_fault(turn, frame->number, stop, frame->pc);
+            break;
+        }
+        if (!dev_must_yield(rt, run, turn)) {
+            dev_limit_set(frame, frame->steps + rt->step_budget);
+        } else {
+            /* Its steps, before it is another's. */
+            uint64_t steps = frame->steps;
+            if (dev_frame_put_aside(rt, turn, overdue)) {
+                turn->steps += steps - before;
+                turn->spent += steps - before;
+                return;
+            }
+            overdue = 0;
+            dev_limit_set(frame, frame->steps); /* looks at every back edge from now on */
+        }
         end = dev_frame_run(rt, frame);
     }
     turn->steps += frame->steps - before;
@@ -271,12 +399,12 @@ DEV_FN void dev_workgroup_run(struct dev_runtime *rt, const struct dev_inflight 
     if (end == DEV_FRAME_TURN_OVER) return;
     turn->out_of_bounds += frame->out_of_bounds;
     if (end == DEV_FRAME_FAULT) {
-        dev_turn_fault(turn, frame, frame->fault);
-        turn->fault_pc = frame->fault_pc;
+        dev_turn_fault(turn, frame->number, frame->fault, frame->fault_pc);
         turn->fault_detail = frame->fault_detail;
         turn->fault_lane = frame->fault_lane;
     } else {
         turn->ended++;
+        turn->settled++;
     }
 }
 
@@ -287,6 +415,9 @@ DEV_FN void dev_workgroup_run(struct dev_runtime *rt, const struct dev_inflight 
 
 /* Most workgroups that are handed out at once. */
 #define DEV_HAND_OUT 16u
+
+/* Workgroups that a warp begins between two looks whether it should stop. */
+#define DEV_STOP_GROUPS 8u
 
 /*
  * How many workgroups to take: each taking waits for all stores before it, so small ones are taken
@@ -304,76 +435,159 @@ DEV_FN uint64_t dev_hand_out(const struct dev_runtime *rt, const struct dev_run 
     return share < most ? share : most;
 }
 
-/* The next workgroup for a frame, or the size of the grid: there is none. One that was handed out
- * with others is not begun after a fault of a lower one. */
+/* The next workgroup of a run, or DEV_NO_GROUP: there is none. One that was handed out with others
+ * is not begun after a fault of a lower one. All lanes. */
 DEV_FN uint64_t dev_next_group(const struct dev_runtime *rt, struct dev_run *run,
-                               struct dev_frame *frame, const struct dev_turn *turn, uint64_t seen)
+                               struct dev_turn *turn, uint64_t seen)
 {
-    if (frame->rest < frame->rest_end) {
-        uint64_t number = frame->rest++;
-        if (dev_load_relaxed(&run->fault) == 0) return number;
-        if (number < dev_load64_relaxed(&run->fault_group)) return number;
-        frame->rest = frame->rest_end;
-        return run->total;
+    uint64_t number = DEV_NO_GROUP, end = 0;
+    if (turn->rest < turn->rest_end) {
+        uint32_t lost = 0;
+        number = turn->rest;
+        DEV_FIRST
+        {
+            lost = dev_load_relaxed(&run->fault) != 0 &&
+                   number >= dev_load64_relaxed(&run->fault_group);
+        }
+        if (dev_warp_first(lost)) {
+            turn->settled += turn->rest_end - number;
+            turn->rest = turn->rest_end;
+            return DEV_NO_GROUP;
+        }
+        turn->rest++;
+        return number;
     }
-    if (turn->spent >= rt->step_budget || dev_load64_relaxed(&run->next) >= run->total)
-        return run->total;
-    uint64_t count = dev_hand_out(rt, run, turn, seen);
-    uint64_t number = dev_add64_both(&run->next, count);
-    if (number >= run->total) return run->total;
-    frame->rest = number + 1;
-    frame->rest_end = number + count < run->total ? number + count : run->total;
+    DEV_FIRST
+    {
+        if (turn->spent < rt->step_budget && dev_load64_relaxed(&run->next) < run->total) {
+            uint64_t count = dev_hand_out(rt, run, turn, seen);
+            number = dev_add64_both(&run->next, count);
+            end = number < run->total - count ? number + count : run->total;
+            if (number >= run->total) number = DEV_NO_GROUP;
+        }
+    }
+    number = dev_warp_first64(number);
+    if (number == DEV_NO_GROUP) return number;
+    turn->rest = number + 1;
+    turn->rest_end = dev_warp_first64(end);
     return number;
 }
 
-/* Begins workgroups in the worker's frame until the turn is over or none is left. */
+/* Runs workgroup `number` in the worker's frame, and more until the turn is over or none is left.
+ */
 DEV_FN void dev_run_groups(struct dev_runtime *rt, const struct dev_inflight *entry,
-                           struct dev_turn *turn)
+                           struct dev_turn *turn, uint64_t number)
 {
     struct dev_run *run = &rt->runs[entry->run];
-    struct dev_frame *frame = dev_frame_at(rt, rt->worker_frame[turn->worker]);
+    struct dev_frame *frame = dev_turn_frame(rt, turn);
     uint64_t share = dev_share_after(rt), seen = 0;
     uint64_t beginning = DEV_BEGIN_STEPS + frame->program->shared_bytes / DEV_BEGIN_BYTES;
-    while (turn->fault == 0 && turn->aside == DEV_NONE) {
-        uint64_t number = dev_next_group(rt, run, frame, turn, seen);
-        if (number >= run->total) return;
-        dev_frame_begin(frame, number, entry->slot + VYRE_SLOT_ARG0);
+    while (number != DEV_NO_GROUP) {
+        if (turn->room != NULL)
+            dev_warp_begin(frame, number, entry->slot + VYRE_SLOT_ARG0);
+        else
+            dev_frame_begin(frame, number, entry->slot + VYRE_SLOT_ARG0);
         seen++;
         turn->spent += beginning;
         if (turn->spent >= share) dev_turn_share(rt, turn);
-        uint32_t stop = dev_entry_cancelled(rt, entry);
+        /* A look takes a warp as long as a small workgroup. */
+        uint32_t stop = 0;
+        if (turn->room == NULL || seen % DEV_STOP_GROUPS == 1)
+            stop = dev_turn_stopped(rt, entry, 0);
         if (stop != 0)
-            dev_turn_fault(turn, frame, stop);
+            dev_turn_fault(turn, number, stop, 0);
         else
             dev_workgroup_run(rt, entry, turn);
+        if (turn->fault != 0 || turn->aside != DEV_NONE) return;
+        number = dev_next_group(rt, run, turn, seen);
     }
 }
 
-/* Makes the worker's frame ready for a run, and begins workgroups in it. */
+DEV_FN const struct dev_bindings *dev_run_bindings(const struct dev_runtime *rt,
+                                                   const struct dev_run *run)
+{
+    uint64_t address = run->bindings == DEV_NONE ? 0 : rt->handles[run->bindings].address;
+    return (const struct dev_bindings *)(uintptr_t)address;
+}
+
+/* Makes a warp's room ready for a run. 0: its program is damaged. */
+DEV_FN int dev_run_room_make(struct dev_runtime *rt, struct dev_run *run,
+                             const struct dev_turn *turn)
+{
+    const struct dev_handle *handle = &rt->handles[run->program];
+    struct dev_block block;
+    block.program = (const struct vm_header *)(uintptr_t)handle->address;
+    block.bytes = handle->bytes;
+    block.room = rt->room_bytes;
+    block.frame_bytes = rt->frame_stride;
+    unsigned char *far_frame = (unsigned char *)dev_frame_at(rt, rt->worker_frame[turn->worker]);
+    if (!dev_warp_prepare(turn->room, &block, far_frame)) return 0;
+    dev_warp_bind(turn->room, run, dev_run_bindings(rt, run));
+    return 1;
+}
+
+/* Makes the worker's frame ready for a run, and begins workgroups in it, if there are any. */
 DEV_FN void dev_run_fresh(struct dev_runtime *rt, const struct dev_inflight *entry,
                           struct dev_turn *turn)
 {
     struct dev_run *run = &rt->runs[entry->run];
-    struct dev_frame *frame = dev_frame_at(rt, rt->worker_frame[turn->worker]);
-    uint64_t bindings = run->bindings == DEV_NONE ? 0 : rt->handles[run->bindings].address;
-    dev_frame_prepare(frame,
-                      (const struct vm_header *)(uintptr_t)rt->handles[run->program].address);
-    dev_frame_bind(frame, run, (const struct dev_bindings *)(uintptr_t)bindings);
-    frame->rt = rt;
-    frame->entry = entry;
-    frame->log = &rt->logs[entry->slot[VYRE_SLOT_TENANT]];
-    frame->log_place = entry->place * VYRE_SLOT_WORDS;
-    frame->rest = frame->rest_end = 0;
-    dev_run_groups(rt, entry, turn);
+    struct dev_frame *frame = dev_turn_frame(rt, turn);
+    uint64_t number = dev_next_group(rt, run, turn, 0);
+    if (number == DEV_NO_GROUP) return; /* then nothing of the run may be looked at */
+    if (turn->room == NULL) {
+        dev_frame_prepare(frame,
+                          (const struct vm_header *)(uintptr_t)rt->handles[run->program].address);
+        dev_frame_bind(frame, run, dev_run_bindings(rt, run));
+    } else if (!dev_run_room_make(rt, run, turn)) {
+        dev_turn_fault(turn, number, (uint32_t)VYRE_FAULT_DAMAGED, 0);
+        return;
+    }
+    DEV_FIRST
+    {
+        frame->rt = rt;
+        frame->entry = entry;
+        frame->log = &rt->logs[entry->slot[VYRE_SLOT_TENANT]];
+        frame->log_place = entry->place * VYRE_SLOT_WORDS;
+    }
+    dev_warp_sync();
+    dev_run_groups(rt, entry, turn, number);
 }
 
-/* What the completion of a run says. (the last worker) */
+/* Goes on with a workgroup that was put aside, and those that were handed out with it. */
+DEV_FN void dev_run_resume(struct dev_runtime *rt, const struct dev_inflight *entry,
+                           struct dev_turn *turn, uint32_t index)
+{
+    struct dev_run *run = &rt->runs[entry->run];
+    struct dev_frame *frame = dev_frame_at(rt, index);
+    dev_frame_swap(rt, turn->worker, index);
+    if (turn->room != NULL) {
+        dev_warp_fill(turn->room, (unsigned char *)frame, rt->room_bytes);
+        dev_warp_bind(turn->room, run, dev_run_bindings(rt, run));
+        frame = turn->room;
+    }
+    turn->rest = frame->rest;
+    turn->rest_end = frame->rest_end;
+    if (turn->fault != 0)
+        dev_turn_fault(turn, frame->number, turn->fault, frame->pc);
+    else
+        dev_workgroup_run(rt, entry, turn);
+    if (turn->fault != 0 || turn->aside != DEV_NONE) return;
+    dev_run_groups(rt, entry, turn, dev_next_group(rt, run, turn, 0));
+}
+
+DEV_FN uint32_t dev_saturated(uint64_t sum)
+{
+    return sum > DEV_NONE ? DEV_NONE : (uint32_t)sum;
+}
+
+/* What the completion of a run says. (who ends it) */
 DEV_FN void dev_run_result(const struct dev_run *run, struct dev_end *end, uint32_t *result)
 {
+    uint64_t ended = dev_load64_relaxed(&run->ended);
     for (uint32_t i = 0; i < VYRE_COMPLETION_RESULTS; i++)
         result[i] = 0;
-    result[0] = (uint32_t)run->ended;
-    result[1] = (uint32_t)(run->ended >> 32);
+    result[0] = (uint32_t)ended;
+    result[1] = (uint32_t)(ended >> 32);
     if (run->fault != 0) {
         result[2] = (uint32_t)run->fault_group;
         result[3] = (uint32_t)(run->fault_group >> 32);
@@ -382,8 +596,8 @@ DEV_FN void dev_run_result(const struct dev_run *run, struct dev_end *end, uint3
     }
     end->fault = run->fault;
     end->pc = run->fault_pc;
-    end->steps = run->steps;
-    end->out_of_bounds = run->out_of_bounds;
+    end->steps = dev_saturated(dev_load64_relaxed(&run->steps));
+    end->out_of_bounds = dev_saturated(dev_load64_relaxed(&run->out_of_bounds));
     end->result = result;
 }
 
@@ -394,28 +608,34 @@ DEV_FN void dev_run_abandon(struct dev_runtime *rt, uint32_t index, struct dev_e
 {
     struct dev_run *run = &rt->runs[index];
     dev_lock(&rt->sched);
+    run->queued = 0;
     run->fault = end->fault;
-    run->fault_group = dev_run_cut(rt, run);
+    run->fault_group = dev_run_cut(rt, run).lowest;
     dev_unlock(&rt->sched);
     dev_run_result(run, end, result);
 }
 
-/* One turn of a worker at the run of an entry that it has popped; 1: it was the last, the caller
- * ends the slot. */
-DEV_FN int dev_run_turn(struct dev_runtime *rt, uint32_t entry_index, uint32_t worker)
+/* One turn of a worker at a run that it holds, `frame` is one to resume or DEV_NONE; 1: it was the
+ * last, the caller ends the slot. room: of a warp, all of whose lanes call. */
+DEV_FN int dev_run_turn(struct dev_runtime *rt, uint32_t entry_index, uint32_t worker,
+                        struct dev_frame *room, uint32_t frame)
 {
-    struct dev_inflight *entry = &rt->inflight[entry_index];
-    struct dev_turn turn = {0, 0, 0, 0, 0, 0, 0, 0, 0, DEV_NONE, worker, 0};
-    turn.fault = dev_entry_stopped(rt, entry);
-    uint32_t frame = dev_run_join(rt, entry_index, &turn);
+    const struct dev_inflight *entry = &rt->inflight[entry_index];
+    struct dev_turn turn = {0, 0, 0, 0, 0,        0,      0, DEV_NO_GROUP,
+                            0, 0, 0, 0, DEV_NONE, worker, 0, room};
     uint32_t state = dev_float_enter();
+    turn.fault = dev_turn_stopped(rt, entry, 1);
     if (frame != DEV_NONE) {
-        dev_frame_swap(rt, worker, frame);
-        dev_workgroup_run(rt, entry, &turn);
-        /* Unless it was put aside again: the frame has workgroups of its own to begin. */
-        if (turn.aside == DEV_NONE) dev_run_groups(rt, entry, &turn);
-    } else if (turn.fault == 0) {
-        dev_run_fresh(rt, entry, &turn);
+        dev_run_resume(rt, entry, &turn, frame);
+    } else {
+        while (turn.fault == 0 && turn.aside == DEV_NONE) {
+            uint64_t before = turn.settled;
+            turn.spent = 0;
+            dev_run_fresh(rt, entry, &turn);
+            /* The turn is over; unless somebody waits, so begins the next. */
+            if (turn.fault != 0 || turn.settled == before || dev_others_wait(rt, &turn)) break;
+            turn.fault = dev_turn_stopped(rt, entry, 1);
+        }
     }
     dev_float_leave(state);
     dev_stream_done(); /* before anybody hears of it */

@@ -23,7 +23,8 @@
 enum dev_task_kind {
     DEV_TASK_CHUNK = 1, /* plain slots of a queue: run them in place */
     DEV_TASK_ENTRY = 2, /* something waits in the run queues */
-    DEV_TASK_LEAVE = 3  /* the kernel ends */
+    DEV_TASK_LEAVE = 3, /* the kernel ends */
+    DEV_TASK_RUN = 4    /* `first` is an entry with workgroups to run, held for the worker */
 };
 
 /* Of a task, low: stamp, queue, count, kind; high: the low halves of the first slot's ticket and of
@@ -66,6 +67,13 @@ DEV_FN int dev_task_read(const struct dev_handover *ring, uint32_t number, struc
     task->first = (uint32_t)word.high;
     task->index = (uint32_t)(word.high >> 32);
     return 1;
+}
+
+/* Whether a task waits that no worker has taken; a hint. */
+DEV_FN int dev_handover_waits(const struct dev_handover *ring)
+{
+    struct dev_task task;
+    return dev_task_read(ring, dev_load_relaxed(&ring->claimed), &task);
 }
 
 /* Ticket and index in full: neither is further than half of 32 bits from what the queue has now. */

@@ -124,12 +124,6 @@ DEV_NO_INLINE void dev_print(struct dev_frame *frame, const struct vm_insn *in)
     }
 }
 
-DEV_FN uint32_t dev_trap_fault(uint32_t code)
-{
-    if (code == VM_TRAP_INDEX) return (uint32_t)VYRE_FAULT_BAD_INDEX;
-    return code == VM_TRAP_ASYNC ? (uint32_t)VYRE_FAULT_ASYNC_TAG : (uint32_t)VYRE_FAULT_TRAP;
-}
-
 DEV_NO_INLINE uint32_t dev_trap_if(struct dev_frame *frame, const struct vm_insn *in)
 {
     struct dev_operand a = dev_operand(frame, in->a), b = dev_operand(frame, in->b);

@@ -12,6 +12,7 @@
 
 #include "device/builtin_call.h"
 #include "device/debuglog.h"
+#include "device/interp_common.h"
 #include "device/lanes.h"
 #include "vm/arith.h"
 
@@ -336,28 +337,6 @@ DEV_NO_INLINE uint32_t dev_add_to(struct dev_frame *frame, const struct vm_insn 
     if (!lost) return 0;
     uint32_t fault = dev_out_of_bounds(frame, index, length);
     return fault ? fault : dev_out_of_bounds(frame, index, length);
-}
-
-DEV_FN uint32_t dev_atomic_one(uint32_t op, uint32_t *word, uint32_t b, uint32_t c)
-{
-    switch (op) {
-    case VM_OP_ATADD:
-        return dev_atomic_add(word, b);
-    case VM_OP_ATOR:
-        return dev_atomic_or(word, b);
-    case VM_OP_ATAND:
-        return dev_atomic_and(word, b);
-    case VM_OP_ATXOR:
-        return dev_atomic_xor(word, b);
-    case VM_OP_ATMIN:
-        return dev_atomic_min(word, b);
-    case VM_OP_ATMAX:
-        return dev_atomic_max(word, b);
-    case VM_OP_ATXCHG:
-        return dev_atomic_exchange(word, b);
-    default:
-        return dev_atomic_cas(word, b, c);
-    }
 }
 
 /* Lane by lane, in their order. */

@@ -191,24 +191,25 @@ struct dev_bindings {
 };
 
 /* A slot that runs a program, while it is in flight. (sched), but `next`, which workers move
- * without it; fault and fault_group are read without it for a hint. */
+ * without it, and what is marked; fault, fault_group and waiting are read without it for a hint. */
 struct dev_run {
-    uint64_t total; /* workgroups of its grid */
-    uint64_t next;  /* the next one to start */
-    uint64_t ended; /* those that ran to their end */
+    uint64_t total;         /* workgroups of its grid */
+    uint64_t next;          /* the next one to start */
+    uint64_t ended;         /* (atomic) those that ran to their end */
+    uint64_t settled;       /* (atomic) and those that will never run: the last one ends the slot */
+    uint64_t steps;         /* (atomic) */
+    uint64_t out_of_bounds; /* (atomic) */
     uint64_t fault_group;
     uint32_t fault; /* of the lowest-numbered workgroup that faulted, or 0 */
     uint32_t fault_pc;
     uint32_t fault_detail;
     uint32_t fault_lane;
-    uint32_t running;       /* workers that are at it */
-    uint32_t waiting;       /* first of the frames that wait to be resumed, or DEV_NONE */
-    uint32_t queued;        /* its entry is in a run queue */
-    uint32_t steps;         /* saturating */
-    uint32_t out_of_bounds; /* saturating */
-    uint32_t next_free;     /* in the list of free runs */
-    uint32_t program;       /* index of its handle */
-    uint32_t bindings;      /* the same */
+    uint32_t holders;   /* (atomic) the slot until it has ended, and workers that are at it */
+    uint32_t waiting;   /* first of the frames that wait to be resumed, or DEV_NONE */
+    uint32_t queued;    /* its entry is in a run queue */
+    uint32_t next_free; /* in the list of free runs */
+    uint32_t program;   /* index of its handle */
+    uint32_t bindings;  /* the same */
     uint32_t scalar[DEV_SCALARS];
     uint32_t waiting_last; /* of those frames, where there are any */
 };
@@ -309,7 +310,7 @@ struct dev_runtime {
     uint64_t frame_stride; /* bytes of a frame */
     uint64_t interpreter;  /* CPU: the function that runs a frame */
     uint32_t frame_count;  /* workers + continuations */
-    uint32_t reserved_fixed;
+    uint32_t room_bytes;   /* of a warp's room; 0 where workers are threads */
     uint64_t idle_spin_ns;
     uint64_t ageing_ns;
 
@@ -320,12 +321,15 @@ struct dev_runtime {
     uint32_t waiting_ops;  /* how many those are; read by others for a hint (atomic) */
     uint32_t barriers;     /* queues that wait behind a fence; read by others for a hint (atomic) */
     uint32_t graces;       /* bit p: grace period p runs; see grace.h */
-    uint32_t park;         /* the resident kernel has been told to leave */
-    uint32_t late;         /* the periods that had begun when the slot being taken was published */
+    uint32_t spread;       /* resident kernel: first of the entries whose runs workers are to be
+                              told of, or DEV_NONE */
+    uint32_t spread_last;
+    uint32_t park;      /* the resident kernel has been told to leave */
+    uint32_t late;      /* the periods that had begun when the slot being taken was published */
     uint32_t beat_ends; /* (atomic) what `ends` was when vitals.h last wrote the queues' counts */
     uint64_t beats;     /* heartbeats; vitals.h */
     uint64_t beat_ns;   /* when the last one was */
-    uint32_t poller_pad[4];
+    uint32_t poller_pad[2];
 
     /* (sched) */
     uint32_t sched;
@@ -334,7 +338,7 @@ struct dev_runtime {
     uint32_t
         waiting_mask; /* bit p: level p is not empty; read without the lock for a hint (atomic) */
     struct dev_level levels[VYRE_PRIORITIES];
-    uint32_t pushes; /* entries that were ever put into a run queue */
+    uint32_t pushes; /* how often a worker was wanted for what is in the run queues */
     uint32_t pushes_pad;
     uint32_t free_run;     /* list of free runs */
     uint32_t free_runs;    /* how many; read by the poller for a hint (atomic) */

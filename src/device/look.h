@@ -66,6 +66,7 @@ struct dev_poller {
     uint32_t lagging;    /* the host has not been told of all that was copied */
     uint32_t lags;       /* looks that found it so */
     uint32_t pushes;     /* of rt->pushes, how many have a task */
+    uint32_t pushed;     /* rt->pushes, as last seen */
     uint32_t groups;
     uint32_t unsettled; /* a fence or a system operation waits: look again without news */
     uint32_t busy;      /* entries are in flight, or were when last seen */

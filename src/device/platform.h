@@ -121,6 +121,11 @@ DEV_FN uint32_t dev_add_relaxed(uint32_t *word, uint32_t value)
     return old;
 }
 
+DEV_FN void dev_add64_relaxed(dev_word64 *word, uint64_t value)
+{
+    asm volatile("red.relaxed.gpu.add.u64 [%0], %1;" : : "l"(word), "l"(value) : "memory");
+}
+
 DEV_FN uint64_t dev_add64_both(dev_word64 *word, uint64_t value)
 {
     uint64_t old;
@@ -209,6 +214,12 @@ DEV_FN uint32_t dev_atomic_cas(uint32_t *word, uint32_t expected, uint32_t desir
                  : "l"(word), "r"(expected), "r"(desired)
                  : "memory");
     return old;
+}
+
+/* Adds to a word of a buffer; nobody asks what it was. */
+DEV_FN void dev_sum_to(uint32_t *word, uint32_t value)
+{
+    asm volatile("red.relaxed.gpu.add.u32 [%0], %1;" : : "l"(word), "r"(value) : "memory");
 }
 
 DEV_FN void dev_fence_full(void)
@@ -370,6 +381,11 @@ DEV_FN uint32_t dev_add_relaxed(uint32_t *word, uint32_t value)
     return __atomic_fetch_add(word, value, __ATOMIC_RELAXED);
 }
 
+DEV_FN void dev_add64_relaxed(dev_word64 *word, uint64_t value)
+{
+    __atomic_fetch_add(word, value, __ATOMIC_RELAXED);
+}
+
 DEV_FN uint64_t dev_add64_both(dev_word64 *word, uint64_t value)
 {
     return __atomic_fetch_add(word, value, __ATOMIC_ACQ_REL);
@@ -434,6 +450,11 @@ DEV_FN uint32_t dev_atomic_cas(uint32_t *word, uint32_t expected, uint32_t desir
 {
     __atomic_compare_exchange_n(word, &expected, desired, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     return expected;
+}
+
+DEV_FN void dev_sum_to(uint32_t *word, uint32_t value)
+{
+    __atomic_fetch_add(word, value, __ATOMIC_RELAXED);
 }
 
 DEV_FN uint32_t dev_atomic_min(uint32_t *word, uint32_t value)

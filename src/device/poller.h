@@ -103,6 +103,28 @@ DEV_FN int dev_barrier_lift(struct dev_runtime *rt, struct dev_queue *queue)
     return 0;
 }
 
+/* Whether workers are told of a run directly: in a resident kernel, unless something as urgent
+ * waits, or less urgent work should let more urgent work pass. (sched) */
+DEV_FN int dev_run_spreads(const struct dev_runtime *rt, uint32_t priority)
+{
+    return rt->room_bytes != 0 && priority <= VYRE_PRIORITY_NORMAL &&
+           (rt->waiting_mask & ((2u << priority) - 1)) == 0;
+}
+
+/* Workers are to be told of the run of this entry; see post.h. */
+DEV_FN void dev_run_spread(struct dev_runtime *rt, uint32_t index)
+{
+    struct dev_inflight *entry = &rt->inflight[index];
+    dev_store_relaxed(&entry->slot[VYRE_SLOT_STATUS], VYRE_SLOT_CLAIMED);
+    dev_store64_relaxed(&entry->claimed_ns, entry->taken_ns);
+    entry->next = DEV_NONE;
+    if (rt->spread == DEV_NONE)
+        rt->spread = index;
+    else
+        rt->inflight[rt->spread_last].next = index;
+    rt->spread_last = index;
+}
+
 /*
  * Takes one slot through the in-flight table: ends it with a fault, or hands it to the run queues,
  * or lets it wait as a fence. 0: there is no room now, the slot stays where it is.
@@ -135,15 +157,19 @@ DEV_FN int dev_accept(struct dev_runtime *rt, struct dev_queue *queue,
     dev_lock(&rt->sched);
     uint32_t index = dev_entry_fill(rt, queue, slot, ticket, deadline_ns);
     rt->inflight[index].operation = hold.operation;
+    int spread = program && dev_run_spreads(rt, slot[VYRE_SLOT_PRIORITY]);
     if (program) {
         uint32_t run = dev_run_make(rt, slot, hold.operation, taking->params);
         rt->inflight[index].run = run;
-        rt->runs[run].queued = 1;
+        rt->runs[run].queued = !spread;
         dev_add_relaxed(&queue->runs, 1);
     }
     if (!fence) {
         dev_add_relaxed(&queue->inflight, 1);
-        dev_runq_push(rt, index, rt->inflight[index].taken_ns);
+        if (spread)
+            dev_run_spread(rt, index);
+        else
+            dev_runq_push(rt, index, rt->inflight[index].taken_ns);
     }
     dev_unlock(&rt->sched);
     if (fence) {

@@ -70,13 +70,13 @@ DEV_FN uint32_t dev_post_chunks(struct dev_poller *p, uint32_t queue_number, uin
 }
 
 /* Writes `count` like tasks. */
-DEV_FN void dev_post_like(struct dev_poller *p, uint32_t kind, uint32_t count)
+DEV_FN void dev_post_like(struct dev_poller *p, uint32_t kind, uint32_t count, uint32_t first)
 {
     struct dev_task task;
     task.kind = kind;
     task.queue = 0;
     task.count = 0;
-    task.first = 0;
+    task.first = first;
     task.index = 0;
     DEV_ROLES(i)
     {
@@ -86,14 +86,44 @@ DEV_FN void dev_post_like(struct dev_poller *p, uint32_t kind, uint32_t count)
     p->posted += count;
 }
 
-/* A task for each entry that was put into a run queue. */
+/* Workers that are left for others when all are wanted for one run. */
+#define DEV_RUN_RESERVE 32u /* one of so many */
+
+/* Tells as many workers of a run as it has workgroups for. 0: there is no room now. */
+DEV_FN int dev_post_run(struct dev_poller *p, uint32_t index)
+{
+    struct dev_runtime *rt = p->rt;
+    struct dev_run *run = &rt->runs[rt->inflight[index].run];
+    uint32_t room = dev_handover_room(p);
+    uint32_t most = rt->workers - rt->workers / DEV_RUN_RESERVE;
+    uint32_t n = run->total < most ? (uint32_t)run->total : most;
+    if (run->total == 0) n = 1;
+    if (n > room) n = room;
+    if (n == 0) return 0;
+    DEV_FIRST dev_add_relaxed(&run->holders, n);
+    dev_warp_sync();
+    dev_fence_both(DEV_DEVICE); /* R17 */
+    dev_post_like(p, DEV_TASK_RUN, n, index);
+    return 1;
+}
+
+/* A task for each time that a worker is wanted: for the run queues, and for runs that begin. */
 DEV_FN void dev_post_entries(struct dev_poller *p)
 {
+    uint32_t index = dev_warp_first(p->rt->spread);
+    while (index != DEV_NONE) {
+        uint32_t next = dev_warp_first(p->rt->inflight[index].next);
+        if (!dev_post_run(p, index)) break;
+        index = next;
+    }
+    dev_warp_sync();
+    DEV_FIRST p->rt->spread = index;
+    dev_warp_sync();
     uint32_t wanted = dev_warp_first(p->rt->pushes) - p->pushes;
     uint32_t room = wanted != 0 ? dev_handover_room(p) : 0;
     if (wanted > room) wanted = room;
     if (wanted == 0) return;
-    dev_post_like(p, DEV_TASK_ENTRY, wanted);
+    dev_post_like(p, DEV_TASK_ENTRY, wanted, 0);
     p->pushes += wanted;
 }
 

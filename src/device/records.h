@@ -16,6 +16,7 @@ DEV_FN void dev_records_load(struct dev_poller *p, struct dev_word128 *record)
 {
     p->picked = dev_load_relaxed(&p->rt->handover->picked);
     p->free_count = dev_load_relaxed(&p->rt->free_count);
+    p->pushed = dev_load_relaxed(&p->rt->pushes);
     DEV_ROLES(i)
     {
         record[DEV_MINE(i)] =
@@ -64,6 +65,7 @@ DEV_FN void dev_records_judge(struct dev_poller *p, const struct dev_word128 *re
     /* Branches hang on these: no lane may have its own. */
     p->picked = dev_warp_first(p->picked);
     p->free_count = dev_warp_first(p->free_count);
+    p->pushed = dev_warp_first(p->pushed);
     if (p->oldest != p->posted) {
         DEV_ROLES(i)
         {

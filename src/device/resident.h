@@ -19,6 +19,12 @@
 #define DEV_NAP_FIRST_NS 20u
 #define DEV_NAP_MOST_NS  400u
 
+/* Something else than a frame has been in the room. */
+DEV_FN void dev_room_used(struct dev_room *room)
+{
+    ((struct dev_frame *)(void *)room)->serial = 0;
+}
+
 #if defined(__CUDACC__)
 
 /* What a warp shares while it is in a native operation. */
@@ -67,29 +73,55 @@ DEV_NO_INLINE void dev_resident_native(struct dev_runtime *rt, struct dev_room *
 /* Runs what waits in the run queues. */
 DEV_FN void dev_resident_entry(struct dev_runtime *rt, struct dev_room *room, uint32_t worker)
 {
-    uint32_t index = DEV_NONE, native = 0;
+    uint32_t index = DEV_NONE, frame = DEV_NONE, program = 0, native = 0;
     DEV_FIRST
     {
-        index = dev_runq_pop(rt, VYRE_PRIORITY_IDLE);
+        index = dev_runq_pop(rt, VYRE_PRIORITY_IDLE, &frame);
         if (index != DEV_NONE) {
             dev_vitals_begin(rt, worker, &rt->inflight[index]);
+            program = rt->inflight[index].run != DEV_NONE;
             native = rt->inflight[index].operation != DEV_NONE;
         }
     }
     index = dev_warp_first(index);
     if (index == DEV_NONE) return;
-#if defined(__CUDACC__)
+    program = dev_warp_first(program);
     native = dev_warp_first(native);
-    if (native) dev_resident_native(rt, room, index);
-#else
-    (void)room;
-    native = 0;
+    if (program) {
+        dev_fence_both(DEV_DEVICE); /* what others have left of the run, for all lanes */
+        dev_entry_program(rt, index, worker, (struct dev_frame *)(void *)room,
+                          dev_warp_first(frame));
+    }
+#if defined(__CUDACC__)
+    else if (native) {
+        dev_resident_native(rt, room, index);
+        DEV_FIRST dev_room_used(room);
+    }
 #endif
+    else
+        DEV_FIRST dev_entry_run(rt, index);
+    DEV_FIRST dev_vitals_end(rt, worker);
+    dev_warp_sync();
+}
+
+/* Joins a run that the poller has told of. */
+DEV_FN void dev_resident_join(struct dev_runtime *rt, struct dev_room *room, uint32_t worker,
+                              uint32_t index)
+{
+    const struct dev_run *run = &rt->runs[rt->inflight[index].run];
+    uint32_t late = 0;
     DEV_FIRST
     {
-        if (!native) dev_entry_run(rt, index);
-        dev_vitals_end(rt, worker);
+        /* All has been handed out: then the slot may have ended. */
+        late = run->total != 0 && dev_load64_relaxed(&run->next) >= run->total;
+        if (late)
+            dev_run_drop(rt, index, 1);
+        else
+            dev_vitals_begin(rt, worker, &rt->inflight[index]);
     }
+    if (dev_warp_first(late)) return;
+    dev_entry_program(rt, index, worker, (struct dev_frame *)(void *)room, DEV_NONE);
+    DEV_FIRST dev_vitals_end(rt, worker);
     dev_warp_sync();
 }
 
@@ -98,6 +130,8 @@ DEV_FN void dev_resident_worker(struct dev_runtime *rt, struct dev_room *room, u
 {
     struct dev_handover *ring = rt->handover;
     struct dev_task task;
+    DEV_FIRST dev_room_used(room);
+    dev_warp_sync();
     for (;;) {
         uint32_t number = 0, nap = DEV_NAP_FIRST_NS;
         DEV_FIRST number = dev_add_relaxed(&ring->claimed, 1);
@@ -112,9 +146,13 @@ DEV_FN void dev_resident_worker(struct dev_runtime *rt, struct dev_room *room, u
         if (task.kind == DEV_TASK_CHUNK) {
             dev_task_widen(&task, &rt->queues[task.queue]);
             dev_chunk_run(rt, room, &task);
+            DEV_FIRST dev_room_used(room);
         } else {
             DEV_FIRST dev_record_write(ring, number, &task, 0);
-            dev_resident_entry(rt, room, worker);
+            if (task.kind == DEV_TASK_RUN)
+                dev_resident_join(rt, room, worker, (uint32_t)task.first);
+            else
+                dev_resident_entry(rt, room, worker);
         }
         dev_warp_sync();
     }

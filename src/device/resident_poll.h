@@ -16,6 +16,7 @@ DEV_FN void dev_poller_begin(struct dev_poller *p)
     struct dev_runtime *rt = p->rt;
     p->posted = p->picked = p->oldest = dev_load_relaxed(&rt->handover->picked);
     p->pushes = rt->pushes - (rt->inflight_slots - rt->free_count); /* none runs: all wait */
+    p->pushed = p->pushes;
     p->free_count = rt->free_count;
     p->lagging = p->unsettled = p->busy = 1;
     p->stopping = p->lags = 0;
@@ -70,6 +71,11 @@ DEV_FN void dev_resident_poller(struct dev_runtime *rt, const struct dev_launch 
         if (!still) {
             dev_records_judge(p, record);
             glance.still = p->glance.still;
+            if (p->pushed != p->pushes) {
+                /* Workers have put something into the run queues. */
+                p->unsettled = 1;
+                quick = 0;
+            }
         }
         int ran = dev_look_one(p, &glance);
         uint32_t served = ran ? 0 : dev_look_flood(p, &glance, news);
@@ -90,7 +96,7 @@ DEV_FN void dev_resident_poller(struct dev_runtime *rt, const struct dev_launch 
         glance = p->glance;
     }
     if (p->stopping) dev_resident_stop(p);
-    dev_post_like(p, DEV_TASK_LEAVE, rt->workers);
+    dev_post_like(p, DEV_TASK_LEAVE, rt->workers, 0);
     DEV_FIRST
     {
         dev_vitals_pulse(rt, dev_clock_ns());

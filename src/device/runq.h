@@ -10,6 +10,7 @@
 #ifndef VYRE_DEVICE_RUNQ_H
 #define VYRE_DEVICE_RUNQ_H
 
+#include "device/frame_start.h"
 #include "device/layout.h"
 
 /* One queue may hold the table up to this many times what is free: the last entries are for the
@@ -93,18 +94,30 @@ DEV_FN uint32_t dev_runq_level(struct dev_runtime *rt, uint64_t now_ns, uint32_t
     return DEV_NONE;
 }
 
-/* Who has popped the entry of a run is at the run from that moment on: nobody else may think that
- * he was the last. */
-DEV_FN void dev_run_popped(struct dev_run *run)
+/* Who has popped the entry of a run holds it from that moment on. He has a frame of it to resume,
+ * or begins a workgroup; where there is more, the entry waits for others. Returns the frame, or
+ * DEV_NONE. */
+DEV_FN uint32_t dev_run_popped(struct dev_runtime *rt, uint32_t index, uint64_t now_ns)
 {
-    run->queued = 0;
-    run->running++;
+    struct dev_run *run = &rt->runs[rt->inflight[index].run];
+    uint64_t next = dev_load64_relaxed(&run->next);
+    uint32_t frame = run->waiting;
+    int more = next < run->total && run->total - next > 1;
+    if (frame != DEV_NONE) {
+        dev_store_relaxed(&run->waiting, dev_frame_at(rt, frame)->next);
+        more = run->waiting != DEV_NONE || next < run->total;
+    }
+    dev_add_relaxed(&run->holders, 1);
+    run->queued = more && run->fault == 0;
+    if (run->queued) dev_runq_push(rt, index, now_ns);
+    return frame;
 }
 
 /* Takes the next entry to run of level `limit` or a more urgent one (or an aged one), now CLAIMED;
- * or DEV_NONE. */
-DEV_FN uint32_t dev_runq_pop(struct dev_runtime *rt, uint32_t limit)
+ * or DEV_NONE. *frame: see dev_run_popped. */
+DEV_FN uint32_t dev_runq_pop(struct dev_runtime *rt, uint32_t limit, uint32_t *frame)
 {
+    *frame = DEV_NONE;
     if (dev_load_relaxed(&rt->waiting_mask) == 0) return DEV_NONE;
     uint64_t now_ns = dev_clock_ns();
     uint32_t index = DEV_NONE;
@@ -122,7 +135,7 @@ DEV_FN uint32_t dev_runq_pop(struct dev_runtime *rt, uint32_t limit)
         dev_level_count(rt, priority, level->waiting - 1);
         dev_store64_relaxed(&rt->inflight[index].claimed_ns, now_ns);
         dev_store_relaxed(&rt->inflight[index].slot[VYRE_SLOT_STATUS], VYRE_SLOT_CLAIMED);
-        if (rt->inflight[index].run != DEV_NONE) dev_run_popped(&rt->runs[rt->inflight[index].run]);
+        if (rt->inflight[index].run != DEV_NONE) *frame = dev_run_popped(rt, index, now_ns);
     }
     dev_unlock(&rt->sched);
     return index;

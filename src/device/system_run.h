@@ -46,7 +46,7 @@ DEV_FN void dev_cancel_end(struct dev_runtime *rt, uint32_t index)
         dev_end_fault(entry->ticket, entry->slot[VYRE_SLOT_OPCODE], VYRE_FAULT_CANCELLED);
     uint32_t result[VYRE_COMPLETION_RESULTS];
     if (entry->run != DEV_NONE) dev_run_abandon(rt, entry->run, &end, result);
-    dev_entry_end(rt, index, &end);
+    dev_entry_end(rt, index, &end, 1);
 }
 
 DEV_FN void dev_system_shutdown(struct dev_runtime *rt)

@@ -69,11 +69,11 @@ DEV_FN void dev_worker_sleep(struct dev_runtime *rt, int role, uint32_t ends)
 }
 
 /* Runs an entry that was popped: to its end, or for one turn. */
-DEV_FN void dev_worker_run(struct dev_runtime *rt, uint32_t index, uint32_t worker)
+DEV_FN void dev_worker_run(struct dev_runtime *rt, uint32_t index, uint32_t worker, uint32_t frame)
 {
     dev_vitals_begin(rt, worker, &rt->inflight[index]);
     if (rt->inflight[index].run != DEV_NONE)
-        dev_entry_program(rt, index, worker);
+        dev_entry_program(rt, index, worker, NULL, frame);
     else
         dev_entry_run(rt, index);
     dev_vitals_end(rt, worker);
@@ -87,9 +87,9 @@ DEV_FN void dev_worker_last(struct dev_runtime *rt, struct dev_batch *batch, uin
     dev_fence_full(); /* F2 */
     for (;;) {
         uint32_t progress = dev_poll_pass(rt, batch);
-        uint32_t index = dev_runq_pop(rt, VYRE_PRIORITY_IDLE);
+        uint32_t frame, index = dev_runq_pop(rt, VYRE_PRIORITY_IDLE, &frame);
         if (index != DEV_NONE)
-            dev_worker_run(rt, index, worker);
+            dev_worker_run(rt, index, worker, frame);
         else if (progress == 0)
             break;
     }
@@ -119,7 +119,8 @@ DEV_FN void dev_worker(struct dev_runtime *rt, uint32_t worker)
             if (++passes % DEV_VITALS_PASSES == 0) dev_vitals_beat(rt, dev_clock_ns());
         }
         /* While more urgent slots stream in, only aged work below them may start. */
-        uint32_t index = dev_runq_pop(rt, progress ? VYRE_PRIORITY_NORMAL : VYRE_PRIORITY_IDLE);
+        uint32_t frame, limit = progress ? VYRE_PRIORITY_NORMAL : VYRE_PRIORITY_IDLE;
+        uint32_t index = dev_runq_pop(rt, limit, &frame);
         if (progress || index != DEV_NONE) dev_share_out(rt);
         if (index != DEV_NONE) {
             if (role) {
@@ -128,7 +129,7 @@ DEV_FN void dev_worker(struct dev_runtime *rt, uint32_t worker)
                 dev_role_leave(rt, ends);
             }
             role = 0;
-            dev_worker_run(rt, index, worker);
+            dev_worker_run(rt, index, worker, frame);
         }
         if (index != DEV_NONE || progress) {
             looks = 0;

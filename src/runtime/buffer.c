@@ -3,13 +3,14 @@
  * Buffers: their memory, their handles, and giving them back while slots still use them.
  */
 #include <string.h>
+#include <unistd.h>
 
 #include "device/system.h"
 #include "runtime/internal.h"
 #include "runtime/options.h"
 
-static vyre_status check(const vyre *runtime, size_t bytes, const vyre_buffer_options *options,
-                         vyre_error *err)
+vyre_status vyre_buffer_check(const vyre *runtime, size_t bytes, const vyre_buffer_options *options,
+                              vyre_error *err)
 {
     if (bytes == 0)
         return vyre_fail_with(err, VYRE_E_RANGE, "ask for at least one byte",
@@ -24,9 +25,13 @@ static vyre_status check(const vyre *runtime, size_t bytes, const vyre_buffer_op
     if (options->rights == 0 || options->rights & ~(uint32_t)(VYRE_RIGHT_READ | VYRE_RIGHT_WRITE))
         return vyre_fail(err, VYRE_E_RANGE, "rights is 0x%x; 1 is read, 2 is write, 3 is both",
                          options->rights);
-    if (options->flags & ~(uint32_t)VYRE_BUFFER_RESTORED)
+    if (options->flags & ~(uint32_t)(VYRE_BUFFER_RESTORED | VYRE_BUFFER_SHARED))
         return vyre_fail(err, VYRE_E_RESERVED,
                          "flags 0x%x has bits that this version does not know", options->flags);
+    if (options->flags == (VYRE_BUFFER_RESTORED | VYRE_BUFFER_SHARED))
+        return vyre_fail_with(err, VYRE_E_CONFLICT,
+                              "leave RESTORED out: a restart keeps what a SHARED buffer holds",
+                              "a buffer that is both RESTORED and SHARED");
     if (options->reserved != 0)
         return vyre_fail(err, VYRE_E_RESERVED, "the reserved word is %u, not 0", options->reserved);
     return VYRE_OK;
@@ -82,40 +87,74 @@ static vyre_status install(vyre_buffer *buffer, const vyre_buffer_options *optio
     return status;
 }
 
-vyre_status vyre_buffer_create_with(vyre *runtime, size_t bytes, const vyre_buffer_options *options,
-                                    vyre_buffer **out, vyre_error *err)
+/* Of a block that was not made: what its maker had set. */
+static void let_go(struct vyre_block *block)
 {
-    vyre_buffer_options chosen = VYRE_BUFFER_OPTIONS_INIT;
+    if (block->mapping.base)
+        vyre_memory_unmap(block->memory, &block->mapping);
+    else if (block->mapping.fd >= 0)
+        close(block->mapping.fd);
+}
+
+vyre_status vyre_buffer_make(vyre *runtime, const vyre_buffer_options *options,
+                             struct vyre_block *block, vyre_buffer **out, vyre_error *err)
+{
     void *memory;
-    if (!runtime) return vyre_fail(err, VYRE_E_NULL, "runtime is null");
-    if (!out) return vyre_fail(err, VYRE_E_NULL, "buffer is null");
     vyre_status status =
-        options ? vyre_options_read(&chosen, options, sizeof chosen, "vyre_buffer_options", err)
-                : VYRE_OK;
-    if (!status) status = check(runtime, bytes, &chosen, err);
-    if (status) return status;
-    if (vyre_runtime_stopped(runtime)) return vyre_runtime_refuse(runtime, err);
-    status = vyre_memory_alloc(&runtime->memory, 1, sizeof(vyre_buffer), "buffer", &memory, err);
-    if (status) return status;
+        vyre_memory_alloc(&runtime->memory, 1, sizeof(vyre_buffer), "buffer", &memory, err);
+    if (status) {
+        let_go(block);
+        return status;
+    }
     vyre_buffer *buffer = memory;
     buffer->runtime = runtime;
-    buffer->kind = chosen.kind;
-    buffer->tenant = chosen.tenant;
-    buffer->rights = chosen.rights;
-    buffer->block.kind = chosen.kind == VYRE_PINNED ? VYRE_BLOCK_SHARED : VYRE_BLOCK_DEVICE;
-    buffer->block.what = chosen.kind == VYRE_PINNED ? "pinned buffer" : "device buffer";
-    buffer->block.bytes = bytes;
-    buffer->block.restored = chosen.flags & VYRE_BUFFER_RESTORED;
-    buffer->block.memory = &runtime->buffer_memory;
-    buffer->block.mapping.fd = -1;
+    buffer->kind = options->kind;
+    buffer->tenant = options->tenant;
+    buffer->rights = options->rights;
+    buffer->block = *block;
     status = runtime->port->block_make(runtime, &buffer->block, NULL, err);
-    if (!status) status = install(buffer, &chosen, err);
+    if (status)
+        let_go(&buffer->block);
+    else
+        status = install(buffer, options, err);
     if (status) {
         free_memory(buffer);
         return status;
     }
     *out = buffer;
     return VYRE_OK;
+}
+
+/* Memory of the CPU backend that is to be shared is a mapping as well. */
+static uint32_t block_kind(const vyre *runtime, const vyre_buffer_options *options)
+{
+    if (options->kind == VYRE_PINNED) return VYRE_BLOCK_SHARED;
+    if (!(options->flags & VYRE_BUFFER_SHARED)) return VYRE_BLOCK_DEVICE;
+    return runtime->backend->memory ? VYRE_BLOCK_LENT : VYRE_BLOCK_SHARED;
+}
+
+vyre_status vyre_buffer_create_with(vyre *runtime, size_t bytes, const vyre_buffer_options *options,
+                                    vyre_buffer **out, vyre_error *err)
+{
+    vyre_buffer_options chosen = VYRE_BUFFER_OPTIONS_INIT;
+    if (!runtime) return vyre_fail(err, VYRE_E_NULL, "runtime is null");
+    if (!out) return vyre_fail(err, VYRE_E_NULL, "buffer is null");
+    vyre_status status =
+        options ? vyre_options_read(&chosen, options, sizeof chosen, "vyre_buffer_options", err)
+                : VYRE_OK;
+    if (!status) status = vyre_buffer_check(runtime, bytes, &chosen, err);
+    if (status) return status;
+    if (vyre_runtime_stopped(runtime)) return vyre_runtime_refuse(runtime, err);
+    if (vyre_runtime_paused(runtime)) return vyre_pause_refuse(err);
+    struct vyre_block block = {
+        .bytes = bytes,
+        .kind = block_kind(runtime, &chosen),
+        .restored = chosen.flags & VYRE_BUFFER_RESTORED,
+        .memory = &runtime->buffer_memory,
+        .what = chosen.kind == VYRE_PINNED ? "pinned buffer" : "device buffer",
+        .mapping.fd = -1,
+    };
+    return vyre_buffer_make(runtime, &chosen, &block, out, err);
 }
 
 vyre_status vyre_buffer_create(vyre *runtime, size_t bytes, enum vyre_buffer_kind kind,

@@ -90,6 +90,7 @@ static void fill_lists(struct dev_runtime *device)
     device->free_runs = device->run_slots;
     for (uint32_t i = 0; i < device->workers; i++)
         device->worker_frame[i] = i;
+    device->spread = DEV_NONE;
     device->free_frame = DEV_NONE; /* the frames come with the first program */
     for (uint32_t p = 0; p < VYRE_PRIORITIES; p++) {
         device->levels[p].first = device->levels[p].last = DEV_NONE;

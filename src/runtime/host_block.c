@@ -117,14 +117,15 @@ static vyre_status check_block(const struct host_server *server, const struct ho
                                vyre_error *err)
 {
     uint32_t fds = server->message.fd_count;
-    int shared = asked->kind == VYRE_BLOCK_SHARED;
+    int borrowed = asked->kind == VYRE_BLOCK_BORROWED;
+    uint32_t given = asked->kind == VYRE_BLOCK_SHARED || borrowed;
     if (asked->number == 0 || asked->number > UINT32_MAX)
         return vyre_fail(err, VYRE_E_RANGE, "block number %llu; 1 to 2^32 - 1 can be",
                          (unsigned long long)asked->number);
     if (host_block_find(server, asked->number))
         return vyre_fail(err, VYRE_E_EXISTS, "block number %llu is taken",
                          (unsigned long long)asked->number);
-    if (asked->kind < VYRE_BLOCK_DEVICE || asked->kind > VYRE_BLOCK_FRAMES || asked->contents > 1)
+    if (asked->kind < VYRE_BLOCK_DEVICE || asked->kind > VYRE_BLOCK_BORROWED || asked->contents > 1)
         return vyre_fail(err, VYRE_E_RANGE, "block kind %u, contents %u", asked->kind,
                          asked->contents);
     if (asked->bytes == 0 || asked->bytes > SIZE_MAX / 2)
@@ -132,18 +133,25 @@ static vyre_status check_block(const struct host_server *server, const struct ho
                          (unsigned long long)asked->bytes);
     int must = asked->kind == VYRE_BLOCK_PROGRAM || asked->kind == VYRE_BLOCK_BINDINGS;
     int may = must || asked->kind == VYRE_BLOCK_DEVICE;
-    if ((must && !asked->contents) || (!may && asked->contents) ||
-        fds != (shared | asked->contents))
+    if ((must && !asked->contents) || (!may && asked->contents) || fds != (given | asked->contents))
         return vyre_fail(err, VYRE_E_CONFLICT,
                          "a block of kind %u with contents %u and %u descriptors", asked->kind,
                          asked->contents, fds);
+    if (borrowed ? asked->extent < asked->bytes || asked->extent > SIZE_MAX / 2
+                 : asked->extent != 0 || asked->device[0] != '\0')
+        return vyre_fail(err, VYRE_E_RANGE, "a block of kind %u, %llu bytes and extent %llu",
+                         asked->kind, (unsigned long long)asked->bytes,
+                         (unsigned long long)asked->extent);
+    if (!memchr(asked->device, '\0', sizeof asked->device))
+        return vyre_fail(err, VYRE_E_RANGE, "a name of a device without end");
     return VYRE_OK;
 }
 
 static vyre_status fill(struct host_server *server, struct host_held *held, vyre_error *err)
 {
-    static const char *const what[] = {"",         "device buffer", "shared block",
-                                       "bytecode", "binding set",   "frames"};
+    static const char *const what[] = {
+        "",       "device buffer", "shared block",   "bytecode", "binding set",
+        "frames", "shared buffer", "imported buffer"};
     struct vyre_block *block = &held->block;
     int *fd = &server->message.fd[0];
     void *first = NULL;
@@ -154,6 +162,9 @@ static vyre_status fill(struct host_server *server, struct host_held *held, vyre
         status =
             vyre_memory_adopt(block->memory, *fd, block->bytes, block->what, &block->mapping, err);
         if (!status) *fd = -1;
+    } else if (block->kind == VYRE_BLOCK_BORROWED) {
+        block->mapping.fd = *fd; /* block_make takes it */
+        *fd = -1;
     } else if (server->message.fd_count != 0) {
         status = host_copy_out(server, fd, block->bytes, block->what, &first, err);
         held->contents = first;
@@ -169,7 +180,29 @@ static vyre_status fill(struct host_server *server, struct host_held *held, vyre
     return status;
 }
 
-vyre_status host_do_block(struct host_server *server, vyre_error *err)
+/* Says where a block lies that others see, with the descriptor of one that is ours; nobody needs
+ * that here any more. */
+static vyre_status answer_lent(struct host_server *server, struct host_held *held)
+{
+    struct vyre_mapping *mapping = &held->block.mapping;
+    struct host_lent lent = {.extent = mapping->bytes};
+    struct host_reply reply = {VYRE_OK, sizeof lent};
+    struct host_sending sending = {.type = HOST_REPLY,
+                                   .serial = server->message.header.serial,
+                                   .payload = &reply,
+                                   .payload_bytes = sizeof reply,
+                                   .extra = &lent,
+                                   .extra_bytes = sizeof lent,
+                                   .fds = &mapping->fd,
+                                   .fd_count = mapping->fd >= 0};
+    memcpy(lent.device, held->block.device, sizeof lent.device);
+    vyre_status status = host_send(server->socket, &sending, NULL);
+    if (mapping->fd >= 0) close(mapping->fd);
+    mapping->fd = -1;
+    return status;
+}
+
+vyre_status host_do_block(struct host_server *server, int *replied, vyre_error *err)
 {
     const struct host_block *asked = server->message.payload;
     struct host_held *held = NULL;
@@ -178,9 +211,13 @@ vyre_status host_do_block(struct host_server *server, vyre_error *err)
     if (status) return status;
     held->block.kind = asked->kind;
     held->block.bytes = (size_t)asked->bytes;
+    held->block.mapping.bytes = (size_t)asked->extent;
+    memcpy(held->block.device, asked->device, sizeof held->block.device);
     status = fill(server, held, err);
     if (status) leave(server, held);
-    return status;
+    if (status || asked->kind < VYRE_BLOCK_LENT) return status;
+    *replied = 1;
+    return answer_lent(server, held);
 }
 
 vyre_status host_do_forget(struct host_server *server, vyre_error *err)

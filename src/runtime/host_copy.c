@@ -17,7 +17,8 @@ vyre_status host_do_copy(struct host_server *server, vyre_error *err)
         return vyre_fail(err, VYRE_E_NOT_FOUND, "there is no block %llu",
                          (unsigned long long)asked->number);
     struct vyre_block *block = &held->block;
-    if (block->kind != VYRE_BLOCK_DEVICE)
+    if (block->kind != VYRE_BLOCK_DEVICE && block->kind != VYRE_BLOCK_LENT &&
+        block->kind != VYRE_BLOCK_BORROWED)
         return vyre_fail(err, VYRE_E_NOT_PERMITTED, "block %llu is of kind %u, not a device buffer",
                          (unsigned long long)asked->number, block->kind);
     if (asked->bytes > HOST_STAGING_BYTES || asked->at > block->bytes ||

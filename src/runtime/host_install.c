@@ -5,6 +5,7 @@
  * the program was verified for.
  */
 #include "device/system.h"
+#include "device/warp_frame.h"
 #include "runtime/host_server.h"
 #include "wire/opcode.h"
 
@@ -20,7 +21,8 @@ static uint32_t check_buffer(struct host_server *server, const uint32_t *args,
     const struct vyre_block *block = &shadow->held[0]->block;
     uint64_t bytes = dev_pair(&args[6]);
     uint32_t rights = VYRE_RIGHT_READ | VYRE_RIGHT_WRITE;
-    if (block->kind != VYRE_BLOCK_DEVICE && block->kind != VYRE_BLOCK_SHARED)
+    if (block->kind != VYRE_BLOCK_DEVICE && block->kind != VYRE_BLOCK_SHARED &&
+        block->kind != VYRE_BLOCK_LENT && block->kind != VYRE_BLOCK_BORROWED)
         return VYRE_FAULT_BAD_HANDLE;
     if (bytes == 0 || bytes > block->bytes || (args[3] & ~rights) != 0)
         return VYRE_FAULT_BAD_HANDLE;
@@ -50,7 +52,7 @@ static uint32_t check_program(struct host_server *server, const uint32_t *args,
     if (args[8] < DEV_PACKED_OPCODES || !vyre_opcode_is_user(args[8]))
         return VYRE_FAULT_UNKNOWN_OPCODE;
     if (server->frames.state == HOST_SHADOW_FREE ||
-        dev_frame_bytes(held->contents) > vyre_frame_stride(server->core))
+        dev_frame_needs(held->contents) > vyre_frame_stride(server->core))
         return VYRE_FAULT_BAD_HANDLE;
     if (has_sets(server, args[0])) return VYRE_FAULT_BAD_HANDLE;
     return check_owner(server, args[2], 1);

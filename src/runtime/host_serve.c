@@ -150,11 +150,18 @@ static vyre_status serve_first(struct host_server *server, int *replied, vyre_er
     }
 }
 
+/* What was asked of queue 0 before is in its ring before the device is told to rest. */
+static vyre_status do_pause(struct host_server *server, vyre_error *err)
+{
+    vyre_status status = host_progress(server, err);
+    return status ? status : vyre_pause(server->core, err);
+}
+
 static vyre_status serve_device(struct host_server *server, int *replied, vyre_error *err)
 {
     switch (server->message.header.type) {
     case HOST_BLOCK:
-        return host_do_block(server, err);
+        return host_do_block(server, replied, err);
     case HOST_FORGET:
         return host_do_forget(server, err);
     case HOST_WRITE:
@@ -166,6 +173,10 @@ static vyre_status serve_device(struct host_server *server, int *replied, vyre_e
         return host_do_replay(server, replied, err);
     case HOST_MODULE:
         return host_do_module(server, replied, err);
+    case HOST_PAUSE:
+        return do_pause(server, err);
+    case HOST_RESUME:
+        return vyre_resume(server->core, err);
     default:
         return serve_first(server, replied, err);
     }

@@ -130,7 +130,7 @@ vyre_status host_do_devices(struct host_server *server, int *replied, vyre_error
 vyre_status host_do_open(struct host_server *server, vyre_error *err);
 
 /* host_block.c */
-vyre_status host_do_block(struct host_server *server, vyre_error *err);
+vyre_status host_do_block(struct host_server *server, int *replied, vyre_error *err);
 vyre_status host_do_forget(struct host_server *server, vyre_error *err);
 struct host_held *host_block_find(const struct host_server *server, uint64_t number);
 /* Takes a block whose contents are set into the table. */

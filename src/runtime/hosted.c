@@ -177,8 +177,9 @@ static int read_socket(struct vyre_hosted *hosted, vyre_error *err)
         int got = host_receive(hosted->process.socket, &message, 0, err);
         if (got > 0) return 1;
         if (got < 0) return 0;
+        vyre_status status = vyre_hosted_handle(hosted, &message, err);
         host_message_close(&message);
-        if (vyre_hosted_handle(hosted, &message, err)) return 0;
+        if (status) return 0;
     }
 }
 
@@ -194,6 +195,7 @@ static void *keep(void *argument)
         if (__atomic_load_n(&hosted->closing, __ATOMIC_ACQUIRE)) return NULL;
         int alive = news[1].revents == 0;
         if (news[0].revents && !read_socket(hosted, &err)) alive = 0;
+        if (alive && news[2].revents) alive = vyre_hosted_wanted(hosted, &err);
         if (alive) continue;
         /* What it had said before its end still counts; then why it left, if it said so. */
         if (!err.status) read_socket(hosted, &err);
@@ -214,7 +216,7 @@ static vyre_status start_keeper(struct vyre_hosted *hosted, vyre_error *err)
     return VYRE_OK;
 }
 
-static void poke(int fd)
+void vyre_hosted_poke(int fd)
 {
     uint64_t one = 1;
     while (write(fd, &one, sizeof one) < 0 && errno == EINTR) {}
@@ -259,7 +261,7 @@ static void hosted_destroy(vyre *runtime)
     __atomic_store_n(&hosted->stopping, 1, __ATOMIC_RELEASE);
     __atomic_store_n(&hosted->closing, 1, __ATOMIC_RELEASE);
     if (hosted->keeping) {
-        poke(hosted->kick_fd);
+        vyre_hosted_poke(hosted->kick_fd);
         pthread_join(hosted->keeper, NULL);
     }
     vyre_host_end(&hosted->process, HOST_ENDING_NS, NULL, 0);
@@ -290,7 +292,7 @@ static void hosted_wake(vyre *runtime)
     if (runtime->backend->wakes_by_word)
         dev_wake_parked(runtime->page);
     else
-        poke(runtime->hosted->wake_fd);
+        vyre_hosted_poke(runtime->hosted->wake_fd);
 }
 
 static int hosted_on_worker(const vyre *runtime)
@@ -312,6 +314,8 @@ const struct vyre_port vyre_port_hosted = {
     hosted_help,
     vyre_hosted_view,
     vyre_hosted_link,
+    vyre_hosted_pause,
+    vyre_hosted_resume,
     hosted_wake,
     hosted_join,
     hosted_on_worker,

@@ -20,6 +20,7 @@
 #define HOSTED_ATTEMPT_NS 10000000000u  /* for a restart, which finds caches warm */
 #define HOSTED_LINK_NS    60000000000u  /* linking and loading a kernel takes its time */
 #define HOSTED_STOP_NS    1000000000u   /* how long a device has to stop before its host is ended */
+#define HOSTED_PAUSE_NS   2000000000u   /* ending what runs and leaving the GPU */
 #define HOSTED_FIRST_NS   10000000000u  /* a host that has only just begun is given so long */
 
 enum hosted_state {
@@ -91,6 +92,7 @@ struct hosted_queue {
     uint32_t args[VYRE_SLOT_ARGS];
     uint32_t open;
     uint32_t reached;  /* the present device may have taken slots of it */
+    uint32_t repeats;  /* salvaged and not opened again: how many slots are to be run again */
     vyre_queue *queue; /* while restarting: the queue, or NULL where nobody has it yet */
 };
 
@@ -128,6 +130,10 @@ struct vyre_hosted {
     struct vyre_mapping staging;
     int wake_fd;
     int kick_fd; /* ends the keeper's sleep */
+
+    uint32_t paused;      /* (lock) a host of this runtime is to be paused, the next ones too */
+    uint32_t queues_left; /* (lock) the present host was made paused, and has no queues yet */
+    uint32_t wanted;      /* (lock) the keeper shall resume such a host */
 
     uint32_t stopping;   /* (atomic) the runtime stops: no restart any more */
     uint32_t closing;    /* (atomic) the keeper shall leave */
@@ -173,7 +179,7 @@ int vyre_hosted_send(struct vyre_hosted *hosted, const struct host_sending *send
 uint32_t vyre_hosted_serial(struct vyre_hosted *hosted);
 
 /* (keeper) Handles one message. A status: the host broke the protocol or takes its leave. */
-vyre_status vyre_hosted_handle(struct vyre_hosted *hosted, const struct host_message *message,
+vyre_status vyre_hosted_handle(struct vyre_hosted *hosted, struct host_message *message,
                                vyre_error *err);
 
 /* (keeper) Waits for one message of an attempt and handles it. */
@@ -233,6 +239,18 @@ void vyre_hosted_module_use(struct vyre_hosted *hosted, uint64_t number, int ins
 
 void vyre_hosted_modules_free(struct vyre_hosted *hosted);
 
+/* hosted_pause.c
+ * ------------------------------------------------------------------------------------------- */
+
+vyre_status vyre_hosted_pause(vyre *runtime, vyre_error *err);
+vyre_status vyre_hosted_resume(vyre *runtime, vyre_error *err);
+
+/* (keeper) Its sleep was ended by kick_fd. 0: the host is of no use any more, *err says why. */
+int vyre_hosted_wanted(struct vyre_hosted *hosted, vyre_error *err);
+
+/* (keeper) Pauses a new host that has everything but its queues, where it is to be. */
+vyre_status vyre_hosted_pause_again(struct vyre_hosted *hosted, int *paused, vyre_error *err);
+
 /* hosted_slot.c: requests to queue 0, and the journal of what they have changed
  * ------------------------------------------------------------------------------------------- */
 
@@ -265,8 +283,14 @@ void vyre_hosted_enforce_stop(struct vyre_hosted *hosted);
 /* (keeper, or open) Starts a host and opens the device there. */
 vyre_status vyre_hosted_connect(struct vyre_hosted *hosted, vyre_error *err);
 
+/* Ends the sleep of whoever waits for an event. */
+void vyre_hosted_poke(int fd);
+
 /* restart.c
  * ------------------------------------------------------------------------------------------- */
+
+/* (keeper) Opens the queues in a host that has everything else; then it is connected. */
+vyre_status vyre_hosted_queues_again(struct vyre_hosted *hosted, vyre_error *err);
 
 /* (keeper) The host has died or broke the protocol. 0: the device is gone for good. */
 int vyre_hosted_restart(struct vyre_hosted *hosted, const char *why);

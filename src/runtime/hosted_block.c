@@ -3,7 +3,8 @@
  * Blocks of memory of a device in a device host. A block has a number that is never used again, so
  * a restart makes every block anew under the number by which requests know it. What the device must
  * find in a block is kept here: the mapping of a SHARED one, the contents of programs and binding
- * sets, a copy of a DEVICE block that shall be restored.
+ * sets, a copy of a DEVICE block that shall be restored, the descriptor of a LENT or BORROWED one.
+ * A LENT block outlives its host by that descriptor: the next host borrows it.
  *
  * Bytes of DEVICE blocks travel through staging, a mapping that both sides see, one caller at a
  * time.
@@ -29,6 +30,12 @@ static uint64_t number_of(const struct vyre_block *block)
 static int keeps_contents(const struct vyre_block *block)
 {
     return block->kind == VYRE_BLOCK_PROGRAM || block->kind == VYRE_BLOCK_BINDINGS;
+}
+
+/* Blocks that are known by a descriptor of GPU memory. */
+static int is_lent(const struct vyre_block *block)
+{
+    return block->kind == VYRE_BLOCK_LENT || block->kind == VYRE_BLOCK_BORROWED;
 }
 
 vyre_status vyre_hosted_map(struct vyre_memory *memory, size_t bytes, const char *what,
@@ -73,6 +80,7 @@ static vyre_status keep(struct vyre_block *block, const void *contents, vyre_err
     vyre_status status = VYRE_OK;
     void *copy;
     if (block->kind == VYRE_BLOCK_SHARED && block->mapping.base) return VYRE_OK;
+    if (block->kind == VYRE_BLOCK_BORROWED) return VYRE_OK;
     block->mapping = (struct vyre_mapping){NULL, 0, -1};
     if (block->kind == VYRE_BLOCK_SHARED || (block->kind == VYRE_BLOCK_DEVICE && block->restored))
         return vyre_hosted_map(block->memory, block->bytes, block->what, &block->mapping, err);
@@ -89,6 +97,8 @@ static void let_go(struct vyre_block *block)
 {
     if (keeps_contents(block))
         vyre_memory_free(block->memory, block->mapping.base, block->bytes);
+    else if (is_lent(block) && block->mapping.fd >= 0)
+        close(block->mapping.fd);
     else
         vyre_memory_unmap(block->memory, &block->mapping);
     block->mapping = (struct vyre_mapping){NULL, 0, -1};
@@ -102,7 +112,8 @@ static vyre_status descriptor(const struct vyre_block *block, int again, int *fd
 {
     *fd = -1;
     if (keeps_contents(block)) return vyre_hosted_file(block->mapping.base, block->bytes, fd, err);
-    if (block->kind != VYRE_BLOCK_SHARED && !(again && block->mapping.base)) return VYRE_OK;
+    int given = block->kind == VYRE_BLOCK_SHARED || block->kind == VYRE_BLOCK_BORROWED;
+    if (!given && !(again && (block->mapping.base || is_lent(block)))) return VYRE_OK;
     *fd = fcntl(block->mapping.fd, F_DUPFD_CLOEXEC, 0);
     if (*fd >= 0) return VYRE_OK;
     return vyre_fail_errno(err, errno, "%s: duplicating a descriptor", block->what);
@@ -111,8 +122,16 @@ static vyre_status descriptor(const struct vyre_block *block, int again, int *fd
 static void fill(struct hosted_call *call, struct host_block *out, const struct vyre_block *block,
                  const int *fd)
 {
-    *out = (struct host_block){number_of(block), block->bytes, block->kind,
-                               *fd >= 0 && block->kind != VYRE_BLOCK_SHARED};
+    int borrowed = is_lent(block) && *fd >= 0;
+    *out =
+        (struct host_block){.number = number_of(block),
+                            .bytes = block->bytes,
+                            .kind = borrowed ? VYRE_BLOCK_BORROWED : block->kind,
+                            .contents = *fd >= 0 && block->kind != VYRE_BLOCK_SHARED && !borrowed};
+    if (borrowed) {
+        out->extent = block->mapping.bytes;
+        memcpy(out->device, block->device, sizeof out->device);
+    }
     call->sending = (struct host_sending){.type = HOST_BLOCK,
                                           .payload = out,
                                           .payload_bytes = sizeof *out,
@@ -135,6 +154,7 @@ vyre_status vyre_hosted_block_make(vyre *runtime, struct vyre_block *block, cons
                                    vyre_error *err)
 {
     struct vyre_hosted *hosted = runtime->hosted;
+    struct host_lent lent = {0};
     struct hosted_call call = {.block = block};
     struct host_block out;
     int fd = -1;
@@ -151,6 +171,10 @@ vyre_status vyre_hosted_block_make(vyre *runtime, struct vyre_block *block, cons
     if (!status) status = descriptor(block, 0, &fd, err);
     if (!status) {
         fill(&call, &out, block, &fd);
+        if (is_lent(block)) {
+            call.answer = &lent;
+            call.room = sizeof lent;
+        }
         status = vyre_hosted_call(hosted, &call, 0, err);
     }
     if (fd >= 0) close(fd);
@@ -315,6 +339,7 @@ vyre_status vyre_hosted_blocks_again(struct vyre_hosted *hosted, vyre_error *err
 {
     vyre_status status = VYRE_OK;
     struct host_block out;
+    struct host_lent lent;
     int fd = -1;
     pthread_mutex_lock(&hosted->lock);
     hosted->walk = hosted->first;
@@ -322,6 +347,10 @@ vyre_status vyre_hosted_blocks_again(struct vyre_hosted *hosted, vyre_error *err
     for (;;) {
         struct hosted_call call = {0};
         if (!next_block(hosted, &call, &out, &fd, &status, err)) break;
+        if (out.kind == VYRE_BLOCK_BORROWED) {
+            call.answer = &lent;
+            call.room = sizeof lent;
+        }
         status = vyre_hosted_ask(hosted, &call, err);
         if (fd >= 0) close(fd);
         if (status) break;

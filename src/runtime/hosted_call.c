@@ -69,6 +69,8 @@ static uint64_t patience(const vyre_options *options, const struct hosted_call *
 {
     const struct host_block *block = call->sending.payload;
     if (options->stall_ns == 0 || options->stall_policy != VYRE_STALL_RESTART) return UINT64_MAX;
+    if (call->sending.type == HOST_PAUSE)
+        return vyre_clock_after(options->stall_ns, HOSTED_PAUSE_NS);
     if (call->sending.type == HOST_MODULE)
         return vyre_clock_after(options->stall_ns, HOSTED_LINK_NS);
     if (call->sending.type != HOST_BLOCK) return options->stall_ns;
@@ -174,11 +176,29 @@ void vyre_hosted_fail_calls(struct vyre_hosted *hosted)
         finish(hosted, hosted->calls, vyre_hosted_refuse(hosted, hosted->calls->err));
 }
 
+/* Where a block lies that others see; its descriptor becomes the block's. */
+static vyre_status note_lent(struct hosted_call *call, struct host_message *message)
+{
+    struct vyre_block *block = call->block;
+    const struct host_lent *lent = call->answer;
+    if (block->kind == VYRE_BLOCK_LENT) {
+        if (message->fd_count != 1)
+            return vyre_fail(call->err, VYRE_E_INTERNAL, "a device host sent no descriptor");
+        block->mapping = (struct vyre_mapping){NULL, (size_t)lent->extent, message->fd[0]};
+        message->fd[0] = -1;
+    }
+    memcpy(block->device, lent->device, sizeof block->device);
+    block->device[sizeof block->device - 1] = '\0';
+    return VYRE_OK;
+}
+
 static void answered(struct vyre_hosted *hosted, struct hosted_call *call,
-                     const struct host_message *message)
+                     struct host_message *message)
 {
     vyre_status status = vyre_host_reply(message, call->answer, call->room, call->err);
+    if (!status && call->block && call->answer) status = note_lent(call, message);
     if (!status && call->block) vyre_hosted_block_join(hosted, call->block);
+    if (!status && call->sending.type == HOST_PAUSE) hosted->paused = 1;
     if (!status && call->module) {
         struct hosted_module **link = &hosted->modules;
         while (*link)
@@ -204,8 +224,7 @@ static int replayed(struct vyre_hosted *hosted, const struct host_message *messa
     return 1;
 }
 
-static vyre_status reply(struct vyre_hosted *hosted, const struct host_message *message,
-                         vyre_error *err)
+static vyre_status reply(struct vyre_hosted *hosted, struct host_message *message, vyre_error *err)
 {
     uint32_t serial = message->header.serial;
     if (serial == 0) { /* it says why it leaves */
@@ -228,7 +247,7 @@ static vyre_status reply(struct vyre_hosted *hosted, const struct host_message *
     return VYRE_OK;
 }
 
-vyre_status vyre_hosted_handle(struct vyre_hosted *hosted, const struct host_message *message,
+vyre_status vyre_hosted_handle(struct vyre_hosted *hosted, struct host_message *message,
                                vyre_error *err)
 {
     switch (message->header.type) {
@@ -257,7 +276,8 @@ vyre_status vyre_hosted_pump(struct vyre_hosted *hosted, vyre_error *err)
         vyre_status status = vyre_host_await(&hosted->process, &message, look_ns, err);
         if (status == VYRE_E_TIMEOUT && look_ns < hosted->until_ns) continue;
         if (status) return status;
+        status = vyre_hosted_handle(hosted, &message, err);
         host_message_close(&message);
-        return vyre_hosted_handle(hosted, &message, err);
+        return status;
     }
 }

@@ -91,10 +91,12 @@ struct vyre {
     pthread_mutex_t frames_lock;
     struct vyre_block frames; /* (frames_lock) made for the first program */
     pthread_mutex_t stop_lock;
-    uint32_t started; /* the device runs, or did */
-    uint32_t joined;  /* (stop_lock) the workers have ended */
-    uint32_t lost;    /* (atomic) the device host is gone and no other could be started */
-    uint32_t stalls;  /* (atomic) reported */
+    uint32_t started;           /* the device runs, or did */
+    uint32_t joined;            /* (stop_lock) the workers have ended */
+    uint32_t lost;              /* (atomic) the device host is gone and no other could be started */
+    uint32_t stalls;            /* (atomic) reported */
+    uint32_t paused;            /* (atomic; pause_lock changes it) pause.c */
+    pthread_mutex_t pause_lock; /* after stop_lock, before all others */
     struct vyre_watchdog *watchdog; /* NULL where nobody looks */
     char choice[160];
 };
@@ -295,6 +297,29 @@ void vyre_runtime_await_stop(vyre *runtime);
 
 /* Refuses what would wait for slots to end while the caller is one of them. E_STATE. */
 vyre_status vyre_runtime_refuse_worker(vyre *runtime, const char *call, vyre_error *err);
+
+/* pause.c
+ * ------------------------------------------------------------------------------------------------------
+ */
+
+int vyre_runtime_paused(const vyre *runtime);
+/* Ends a pause because the device is to be stopped. */
+void vyre_pause_end(vyre *runtime);
+/* The error of a call that needs a device which is paused. E_STATE. */
+vyre_status vyre_pause_refuse(vyre_error *err);
+
+/* buffer.c
+ * ------------------------------------------------------------------------------------------------------
+ */
+
+/* Checks the options of a buffer to make or to import. */
+vyre_status vyre_buffer_check(const vyre *runtime, size_t bytes, const vyre_buffer_options *options,
+                              vyre_error *err);
+
+/* Makes the buffer of a block, of which everything is set that the maker sets; on failure nothing
+ * of the block is left. */
+vyre_status vyre_buffer_make(vyre *runtime, const vyre_buffer_options *options,
+                             struct vyre_block *block, vyre_buffer **buffer, vyre_error *err);
 
 /* handles.c: numbers of handles. (system.lock)
  * ---------------------------------------------------------------- */

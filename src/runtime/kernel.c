@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "device/frame.h"
+#include "device/warp_frame.h"
 #include "runtime/internal.h"
 #include "runtime/options.h"
 
@@ -145,7 +145,7 @@ vyre_status vyre_kernel_query(const vyre_kernel *kernel, vyre_kernel_info *info,
     filled.instructions = header->code_count;
     filled.registers = header->register_count;
     filled.workgroup_bytes = header->shared_bytes;
-    filled.frame_bytes = dev_frame_bytes(header);
+    filled.frame_bytes = dev_frame_needs(header);
     memcpy(filled.fingerprint, kernel->fingerprint, sizeof filled.fingerprint);
     *info = filled;
     return VYRE_OK;

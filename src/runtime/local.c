@@ -5,6 +5,7 @@
  * the device's tables is kept and refreshed where somebody wants to look.
  */
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "device/release.h"
@@ -66,11 +67,49 @@ static vyre_status make_near(struct vyre_block *block, const void *contents, vyr
     return VYRE_OK;
 }
 
+static vyre_status refuse_lending(const vyre *runtime, vyre_error *err)
+{
+    return vyre_fail_with(err, VYRE_E_UNSUPPORTED, "share a PINNED buffer instead",
+                          "the %s backend has no GPU memory", runtime->backend->name);
+}
+
+static void note_lent(struct vyre_block *block, const struct vyre_backend_lent *lent)
+{
+    block->address = lent->address;
+    block->mapping = (struct vyre_mapping){NULL, lent->extent, lent->fd};
+    memcpy(block->device, lent->device, sizeof block->device);
+}
+
+static vyre_status make_lent(vyre *runtime, struct vyre_block *block, vyre_error *err)
+{
+    struct vyre_backend_lent lent;
+    if (!far_memory(runtime)) return refuse_lending(runtime, err);
+    vyre_status status = far_memory(runtime)->lend(runtime->local->run, block->bytes, &lent, err);
+    if (!status) note_lent(block, &lent);
+    return status;
+}
+
+/* Nothing needs the descriptor afterwards: the mapping keeps the memory. */
+static vyre_status make_borrowed(vyre *runtime, struct vyre_block *block, vyre_error *err)
+{
+    struct vyre_backend_lent lent = {.extent = block->mapping.bytes, .fd = block->mapping.fd};
+    memcpy(lent.device, block->device, sizeof lent.device);
+    vyre_status status = far_memory(runtime)
+                             ? far_memory(runtime)->borrow(runtime->local->run, &lent, err)
+                             : refuse_lending(runtime, err);
+    close(lent.fd);
+    lent.fd = block->mapping.fd = -1;
+    if (!status) note_lent(block, &lent);
+    return status;
+}
+
 static vyre_status local_block_make(vyre *runtime, struct vyre_block *block, const void *contents,
                                     vyre_error *err)
 {
     const struct vyre_backend_memory *far = far_memory(runtime);
     if (block->kind == VYRE_BLOCK_SHARED) return make_shared(runtime, block, err);
+    if (block->kind == VYRE_BLOCK_LENT) return make_lent(runtime, block, err);
+    if (block->kind == VYRE_BLOCK_BORROWED) return make_borrowed(runtime, block, err);
     if (!far) return make_near(block, contents, err);
     vyre_status status = far->alloc(runtime->local->run, block->bytes, &block->address, err);
     if (status || !contents) return status;
@@ -89,6 +128,10 @@ static void local_block_free(vyre *runtime, struct vyre_block *block)
     if (block->kind == VYRE_BLOCK_SHARED) {
         if (far) far->unshare(runtime->local->run, &block->mapping, block->memory, &later);
         if (!later) vyre_memory_unmap(block->memory, &block->mapping);
+    } else if (block->kind == VYRE_BLOCK_LENT || block->kind == VYRE_BLOCK_BORROWED) {
+        far->give_back(runtime->local->run, block->address, block->mapping.bytes);
+        if (block->mapping.fd >= 0) close(block->mapping.fd);
+        block->mapping = (struct vyre_mapping){NULL, 0, -1};
     } else if (far) {
         far->free(runtime->local->run, block->address, block->bytes);
     } else if (block->kind == VYRE_BLOCK_FRAMES) {
@@ -199,6 +242,7 @@ static vyre_status local_link(vyre *runtime, const struct vyre_native_image *ima
     if (!runtime->backend->link)
         return vyre_fail_with(err, VYRE_E_UNSUPPORTED, "register a C function instead",
                               "the %s backend runs no CUDA code", runtime->backend->name);
+    if (vyre_runtime_paused(runtime)) return vyre_pause_refuse(err); /* it would answer nobody */
     status = vyre_system_call(runtime, DEV_SYS_PARK, args, &result, err);
     if (!status) { /* E_BUSY: slots run that do not end, and it leaves when they have */
         do
@@ -207,6 +251,25 @@ static vyre_status local_link(vyre *runtime, const struct vyre_native_image *ima
     }
     runtime->backend->wake(runtime->local->run);
     return status;
+}
+
+static vyre_status local_pause(vyre *runtime, vyre_error *err)
+{
+    uint32_t args[VYRE_SLOT_ARGS] = {0}, result;
+    int resident = runtime->backend->wakes_by_word != 0;
+    vyre_status status = VYRE_OK;
+    if (resident) status = vyre_system_call(runtime, DEV_SYS_PARK, args, &result, err);
+    if (status) return status;
+    status = runtime->backend->pause(runtime->local->run, err);
+    if (status && resident) runtime->backend->wake(runtime->local->run);
+    return status;
+}
+
+static vyre_status local_resume(vyre *runtime, vyre_error *err)
+{
+    (void)err;
+    runtime->backend->resume(runtime->local->run);
+    return VYRE_OK;
 }
 
 /* Life.
@@ -305,7 +368,8 @@ struct dev_runtime *vyre_local_device(const vyre *runtime)
 }
 
 const struct vyre_port vyre_port_local = {
-    "local",    local_block_make, local_block_free, local_block_write, local_block_read, local_post,
-    local_reap, local_wait,       local_taken,      local_help,        local_view,       local_link,
-    local_wake, local_join,       local_on_worker,  local_destroy,
+    "local",    local_block_make, local_block_free, local_block_write, local_block_read,
+    local_post, local_reap,       local_wait,       local_taken,       local_help,
+    local_view, local_link,       local_pause,      local_resume,      local_wake,
+    local_join, local_on_worker,  local_destroy,
 };

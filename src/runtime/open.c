@@ -222,6 +222,7 @@ static void dismantle(vyre *runtime)
     vyre_system_destroy(runtime);
     pthread_mutex_destroy(&runtime->frames_lock);
     pthread_mutex_destroy(&runtime->stop_lock);
+    pthread_mutex_destroy(&runtime->pause_lock);
     vyre_memory_free(&memory, runtime, sizeof *runtime);
 }
 
@@ -247,6 +248,7 @@ vyre_status vyre_runtime_make(const struct vyre_memory *memory, const vyre_optio
     runtime->frames.mapping.fd = runtime->shared.mapping.fd = runtime->bells_block.mapping.fd = -1;
     pthread_mutex_init(&runtime->frames_lock, NULL);
     pthread_mutex_init(&runtime->stop_lock, NULL);
+    pthread_mutex_init(&runtime->pause_lock, NULL);
     vyre_system_init(runtime);
     *out = runtime;
     return VYRE_OK;
@@ -289,6 +291,7 @@ static void stop(vyre *runtime)
     if (runtime->started && !runtime->joined) {
         uint32_t args[VYRE_SLOT_ARGS] = {0};
         uint32_t result;
+        vyre_pause_end(runtime);
         vyre_system_call(runtime, VYRE_OP_SHUTDOWN, args, &result, NULL);
         runtime->port->join(runtime);
         runtime->joined = 1;
@@ -373,6 +376,7 @@ vyre_status vyre_describe(vyre *runtime, vyre_description *out, vyre_error *err)
     filled.backend = runtime->backend->id;
     filled.workers = runtime->options.workers;
     filled.stopped = (uint32_t)vyre_runtime_stopped(runtime);
+    filled.paused = (uint32_t)vyre_runtime_paused(runtime);
     pthread_mutex_lock(&runtime->system.lock);
     filled.queues = runtime->queue_count;
     filled.handles = runtime->handles.size - runtime->handles.count;

@@ -20,7 +20,9 @@ enum vyre_block_kind {
     VYRE_BLOCK_SHARED = 2,   /* a mapping that this process and the device see */
     VYRE_BLOCK_PROGRAM = 3,  /* bytecode; whoever owns the device verifies it before it runs */
     VYRE_BLOCK_BINDINGS = 4, /* a struct dev_bindings */
-    VYRE_BLOCK_FRAMES = 5    /* zeroed memory of the device, most of which is never touched */
+    VYRE_BLOCK_FRAMES = 5,   /* zeroed memory of the device, most of which is never touched */
+    VYRE_BLOCK_LENT = 6,     /* zeroed memory of the device that others can map, by mapping.fd */
+    VYRE_BLOCK_BORROWED = 7  /* memory of the device that others made, known by mapping.fd */
 };
 
 struct vyre_block {
@@ -33,7 +35,10 @@ struct vyre_block {
     /* set by block_make */
     uint64_t address;            /* by which requests name it; 0: there is none */
     void *host;                  /* where this process sees it, or NULL */
-    struct vyre_mapping mapping; /* of a SHARED block (may be set before); hosted: of a host copy */
+    struct vyre_mapping mapping; /* of a SHARED block (may be set before); hosted: of a host copy.
+                                    LENT and BORROWED: a descriptor alone, and how much others map
+                                    by it; of a BORROWED one set before */
+    char device[48];             /* LENT: UUID of its GPU */
     struct vyre_block *next;     /* hosted: what a restart makes again */
     struct vyre_block *previous;
 };
@@ -78,6 +83,11 @@ struct vyre_port {
      */
     vyre_status (*link)(vyre *runtime, const struct vyre_native_image *image, uint64_t *number,
                         vyre_error *err);
+
+    /* See vyre_pause; one caller at a time, and runtime->paused is set. A resume that fails has no
+     * effect but where the device is gone. */
+    vyre_status (*pause)(vyre *runtime, vyre_error *err);
+    vyre_status (*resume)(vyre *runtime, vyre_error *err);
 
     void (*wake)(vyre *runtime);           /* a submit found the device asleep */
     void (*join)(vyre *runtime);           /* waits for the end of a device that was told to stop */

@@ -10,6 +10,7 @@
 
 #include "base/checked.h"
 #include "device/system.h"
+#include "device/warp_frame.h"
 #include "runtime/internal.h"
 #include "runtime/options.h"
 #include "wire/opcode.h"
@@ -32,10 +33,7 @@ static vyre_status check(const vyre *runtime, const vyre_kernel *kernel,
         vyre_status status = vyre_tenant_check(runtime, options->tenant, err);
         if (status) return status;
     }
-    if (runtime->backend->id == VYRE_BACKEND_CUDA)
-        return vyre_fail_with(err, VYRE_E_UNSUPPORTED, "open the runtime with the cpu backend",
-                              "this version runs programs on the cpu backend only");
-    unsigned long long needs = dev_frame_bytes(kernel->code->header);
+    unsigned long long needs = dev_frame_needs(kernel->code->header);
     unsigned long long has = vyre_frame_stride(runtime);
     if (needs > has) {
         vyre_fail(err, VYRE_E_VM_LIMIT,

@@ -20,7 +20,8 @@
  * everywhere but for a bell). The bells that come with OPEN are the block HOST_BELLS.
  *
  * Descriptors that come with OPEN and BLOCK are memory that cannot shrink (F_SEAL_SHRINK), as
- * vyre_memory_map makes it. The host keeps its own copies: the sender may close them.
+ * vyre_memory_map makes it; but that of a BORROWED block is GPU memory. The host keeps its own
+ * copies: the sender may close them. The REPLY to a BLOCK of kind LENT has a descriptor with it.
  */
 #ifndef VYRE_RUNTIME_PROTOCOL_H
 #define VYRE_RUNTIME_PROTOCOL_H
@@ -48,8 +49,8 @@ struct host_header {
     uint32_t bytes;  /* that follow */
 };
 
-/* A row: name, number, structure that follows, descriptors, meaning. BLOCK has 1 descriptor or
- * none: see struct host_block. */
+/* A row: name, number, structure that follows, descriptors, meaning. BLOCK and REPLY have 1
+ * descriptor or none: see struct host_block. */
 #define HOST_TYPES(ROW)                                                                            \
     ROW(HELLO, 1, struct host_hello, 0, "who speaks; the first message of each side")              \
     ROW(CAPS, 2, struct host_caps_ask, 0, "what a backend can do; the REPLY holds vyre_caps")      \
@@ -63,8 +64,10 @@ struct host_header {
     ROW(SLOT, 10, struct host_slot, 0, "a request to queue 0; addresses in it are block numbers")  \
     ROW(REPLAY, 11, struct host_replay, 0, "runs a slot of a held queue again under its ticket")   \
     ROW(MODULE, 12, struct host_module, 1, "links native operations; the REPLY holds host_number") \
+    ROW(PAUSE, 14, struct host_pause, 0, "the device takes no more and leaves; E_BUSY: it cannot") \
+    ROW(RESUME, 15, struct host_pause, 0, "the device goes on")                                    \
     ROW(INJECT, 13, struct host_number, 0, "test hosts only: fails in the way that it numbers")    \
-    ROW(REPLY, 32, struct host_reply, 0, "the answer to a request")                                \
+    ROW(REPLY, 32, struct host_reply, 1, "the answer to a request")                                \
     ROW(TAKEN, 33, struct host_taken, 0, "the device has taken a request to queue 0")              \
     ROW(ANSWER, 34, struct host_answer, 0, "a request to queue 0 has ended")
 
@@ -117,7 +120,19 @@ struct host_block {
     uint32_t kind;     /* enum vyre_block_kind */
     uint32_t contents; /* 1: the descriptor holds what the block begins with; always so for PROGRAM
                           and BINDINGS, possible for DEVICE. 0: zeroes, no descriptor; but that of a
-                          SHARED block is the block itself */
+                          SHARED or BORROWED block is the block itself */
+    uint64_t extent;   /* BORROWED: bytes of the whole allocation; else 0 */
+    char device[48];   /* BORROWED: UUID of the GPU that it must be on, or ""; else "" */
+};
+
+/* The answer to a BLOCK of kind LENT, whose descriptor comes with it, or BORROWED. */
+struct host_lent {
+    uint64_t extent;
+    char device[48];
+};
+
+struct host_pause {
+    uint32_t reserved;
 };
 
 /* The address of a block in a request. */

@@ -85,12 +85,13 @@ static void find_queues(struct vyre_hosted *hosted)
     pthread_mutex_unlock(&runtime->system.lock);
 }
 
-/* Whoever waits for the old device to copy what it has taken waits no longer. */
+/* Whoever waits for the old device to copy what it has taken waits no longer. A device that was
+ * made paused and died so has taken nothing: what its queues hold is for the next one. */
 static void free_places(struct vyre_hosted *hosted)
 {
     pthread_mutex_lock(&hosted->runtime->system.lock);
     for (vyre_queue *queue = hosted->runtime->queues; queue; queue = queue->next)
-        vyre_queue_free_places(queue);
+        if (hosted->queues[queue->number].reached) vyre_queue_free_places(queue);
     pthread_mutex_unlock(&hosted->runtime->system.lock);
 }
 
@@ -191,49 +192,91 @@ static vyre_status replay(struct vyre_hosted *hosted, uint32_t number, uint32_t 
     return status;
 }
 
+/* Ends what the old device had of a queue, and notes where the next one begins. */
+static void salvage_queue(struct vyre_hosted *hosted, uint32_t number)
+{
+    struct hosted_queue *journal = &hosted->queues[number];
+    struct vyre_salvage salvage = {0};
+    if (!journal->queue || !journal->reached) return;
+    vyre_queue_salvage(journal->queue, &salvage);
+    count_lost(hosted, salvage.lost);
+    journal->args[8] = (uint32_t)salvage.first_ticket;
+    journal->args[9] = (uint32_t)(salvage.first_ticket >> 32);
+    journal->args[10] = (uint32_t)salvage.first_entry;
+    journal->args[11] = (uint32_t)(salvage.first_entry >> 32);
+    journal->repeats = salvage.repeats;
+    journal->reached = 0;
+}
+
 /* Opens a queue where the old device has left off. Where slots are to be run again the device holds
  * it until it has them: what is submitted from now on comes after them. */
 static vyre_status queue_again(struct vyre_hosted *hosted, uint32_t number, vyre_error *err)
 {
     struct hosted_queue *journal = &hosted->queues[number];
-    struct vyre_salvage salvage = {0};
     uint32_t args[VYRE_SLOT_ARGS];
-    if (journal->queue && journal->reached) {
-        vyre_queue_salvage(journal->queue, &salvage);
-        count_lost(hosted, salvage.lost);
-        journal->args[8] = (uint32_t)salvage.first_ticket;
-        journal->args[9] = (uint32_t)(salvage.first_ticket >> 32);
-        journal->args[10] = (uint32_t)salvage.first_entry;
-        journal->args[11] = (uint32_t)(salvage.first_entry >> 32);
-    }
+    salvage_queue(hosted, number);
+    uint32_t repeats = journal->repeats;
+    journal->repeats = 0;
     journal->reached = 1;
     memcpy(args, journal->args, sizeof args);
-    if (salvage.repeats != 0) args[1] |= DEV_QUEUE_HELD << 8;
+    if (repeats != 0) args[1] |= DEV_QUEUE_HELD << 8;
     vyre_status status = vyre_hosted_own_slot(hosted, DEV_SYS_QUEUE_OPEN, args, err);
     if (!status) status = vyre_hosted_settle(hosted, err);
-    if (!status && salvage.repeats != 0) status = replay(hosted, number, salvage.repeats, err);
+    if (!status && repeats != 0) status = replay(hosted, number, repeats, err);
     return status;
 }
 
+static void connected(struct vyre_hosted *hosted, uint32_t restarted, uint32_t queues_left)
+{
+    pthread_mutex_lock(&hosted->lock);
+    __atomic_fetch_add(&hosted->restarts, restarted, __ATOMIC_RELAXED);
+    hosted->queues_left = queues_left;
+    hosted->state = HOSTED_CONNECTED;
+    hosted->why[0] = '\0';
+    vyre_hosted_slots_send(hosted);
+    pthread_cond_broadcast(&hosted->news);
+    pthread_mutex_unlock(&hosted->lock);
+}
+
+static vyre_status queues_again(struct vyre_hosted *hosted, uint32_t restarted, vyre_error *err)
+{
+    vyre_status status = VYRE_OK;
+    find_queues(hosted);
+    for (uint32_t i = 1; i <= hosted->runtime->options.max_queues && !status; i++)
+        if (hosted->queues[i].open) status = queue_again(hosted, i, err);
+    if (!status) connected(hosted, restarted, 0);
+    return status;
+}
+
+vyre_status vyre_hosted_queues_again(struct vyre_hosted *hosted, vyre_error *err)
+{
+    return queues_again(hosted, 0, err);
+}
+
+static void salvage_all(struct vyre_hosted *hosted)
+{
+    find_queues(hosted);
+    for (uint32_t i = 1; i <= hosted->runtime->options.max_queues; i++)
+        if (hosted->queues[i].open) salvage_queue(hosted, i);
+}
+
+/* Of a runtime that is paused the queues follow when it is resumed: what is submitted until then
+ * waits. What the old device had ends now. */
 static vyre_status rebuild(struct vyre_hosted *hosted, vyre_error *err)
 {
+    int paused = 0;
     hosted->until_ns = vyre_clock_after(vyre_clock_ns(), HOSTED_ATTEMPT_NS);
-    find_queues(hosted);
     vyre_status status = vyre_hosted_connect(hosted, err);
     if (!status) status = vyre_hosted_blocks_again(hosted, err);
     if (!status) status = vyre_hosted_modules_again(hosted, err);
     if (!status) status = handles_again(hosted, err);
-    for (uint32_t i = 1; i <= hosted->runtime->options.max_queues && !status; i++)
-        if (hosted->queues[i].open) status = queue_again(hosted, i, err);
-    if (status) return status;
-    pthread_mutex_lock(&hosted->lock);
-    hosted->state = HOSTED_CONNECTED;
-    hosted->why[0] = '\0';
-    __atomic_fetch_add(&hosted->restarts, 1, __ATOMIC_RELAXED);
-    vyre_hosted_slots_send(hosted);
-    pthread_cond_broadcast(&hosted->news);
-    pthread_mutex_unlock(&hosted->lock);
-    return VYRE_OK;
+    if (!status) status = vyre_hosted_pause_again(hosted, &paused, err);
+    if (!status && !paused) status = queues_again(hosted, 1, err);
+    if (!status && paused) {
+        salvage_all(hosted);
+        connected(hosted, 1, 1);
+    }
+    return status;
 }
 
 /* A host that dies as soon as it is there shall not keep a core busy with starting others. */

@@ -109,6 +109,7 @@ static int post(vyre *runtime, struct vyre_request *request)
     /* Half the room is for calls that somebody waits for. */
     uint32_t most = dev_system_share(runtime->options.inflight_slots) / (request->subject ? 2 : 1);
     if (request->waits && system->waiting >= most) return 0;
+    if (vyre_runtime_paused(runtime) && request->opcode != DEV_SYS_PARK) return 0;
     vyre_system_slot(slot, request->opcode, request->args);
     if (!runtime->port->post(runtime, slot, &request->ticket)) return 0;
     request->posted = 1;
@@ -164,6 +165,21 @@ static void delist(struct vyre_system *system, struct vyre_request *request)
     if (*link) *link = request->next;
 }
 
+/* Whether a request finds a device that is paused. One that waits for slots to end waits for the
+ * end of the pause too. (system.lock) */
+static int paused(vyre *runtime, uint32_t opcode)
+{
+    int waits = opcode == DEV_SYS_DROP || opcode == DEV_SYS_QUEUE_CLOSE;
+    if (opcode == DEV_SYS_PARK || !vyre_runtime_paused(runtime)) return 0;
+    if (!waits) return 1;
+    vyre_log_line(
+        &runtime->log, VYRE_LOG_WARNING,
+        "a call that waits for slots to end waits for vyre_resume: the runtime is paused");
+    while (vyre_runtime_paused(runtime) && !vyre_runtime_stopped(runtime))
+        pthread_cond_wait(&runtime->system.answered, &runtime->system.lock);
+    return 0;
+}
+
 vyre_status vyre_system_call(vyre *runtime, uint32_t opcode, const uint32_t args[VYRE_SLOT_ARGS],
                              uint32_t *result, vyre_error *err)
 {
@@ -172,6 +188,10 @@ vyre_status vyre_system_call(vyre *runtime, uint32_t opcode, const uint32_t args
     request.opcode = opcode;
     memcpy(request.args, args, sizeof request.args);
     pthread_mutex_lock(&system->lock);
+    if (paused(runtime, opcode)) {
+        pthread_mutex_unlock(&system->lock);
+        return vyre_pause_refuse(err);
+    }
     if (!system->reaping) reap_answers(runtime);
     post_waiting(runtime);
     /* Where there is no room, something under way has to end first. */

@@ -151,7 +151,7 @@ static vyre_status check_row(const struct host_message *message, const struct ty
                              message->header.bytes - bytes, reply->bytes);
     }
     if (message->fd_count > row->fds ||
-        (row->number != HOST_BLOCK && message->fd_count != row->fds))
+        (row->number != HOST_BLOCK && row->number != HOST_REPLY && message->fd_count != row->fds))
         return vyre_fail(err, VYRE_E_SIZE, "a %s message with %u descriptors, not %u", row->name,
                          message->fd_count, row->fds);
     return VYRE_OK;

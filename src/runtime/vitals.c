@@ -55,6 +55,7 @@ vyre_vital_queue vyre_vitals_of_queue(const vyre_queue *queue)
 int vyre_vitals_asleep(const vyre *runtime, uint32_t busy)
 {
     const struct dev_page *page = runtime->page;
+    if (vyre_runtime_paused(runtime) && busy == 0) return 1;
     /* A kernel leaves as a whole; of threads the last one may be on its way to sleep or to work. */
     uint32_t all = runtime->options.backend == VYRE_BACKEND_CPU ? runtime->options.workers : 1;
     return dev_load_relaxed(&page->poller) == 0 && dev_load_relaxed(&page->sleepers) >= all &&

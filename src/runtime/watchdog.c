@@ -88,6 +88,7 @@ static int has_work(vyre *runtime, uint32_t busy)
     uint32_t state = dev_load_acquire(&runtime->page->state, DEV_SYSTEM);
     int asleep = vyre_vitals_asleep(runtime, busy);
     if (state == DEV_GONE || away(runtime, asleep)) return 0;
+    if (vyre_runtime_paused(runtime)) return 0;
     if (state == DEV_STOPPED || busy != 0) return 1;
     pthread_mutex_lock(&runtime->system.lock);
     int work = asked(runtime);

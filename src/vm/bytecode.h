@@ -119,9 +119,14 @@ static_assert(sizeof(struct vm_buffer) == 24, "packed");
 #    define VM_TABLE_FN static inline
 #endif
 
+VM_TABLE_FN const struct vm_insn *vm_code_at(const struct vm_header *program, uint32_t offset)
+{
+    return (const struct vm_insn *)(const void *)((const char *)program + offset);
+}
+
 VM_TABLE_FN const struct vm_insn *vm_code(const struct vm_header *program)
 {
-    return (const struct vm_insn *)(const void *)((const char *)program + program->code_offset);
+    return vm_code_at(program, program->code_offset);
 }
 
 VM_TABLE_FN const uint32_t *vm_constants(const struct vm_header *program)

@@ -3,8 +3,10 @@
  * What the tests of a device share: which device, and how long they run.
  *
  * The device is a GPU, unless VYRE_TEST_BACKEND says `cpu`; VYRE_TEST_PLACE says `process` or
- * `host`. Where there is no GPU the whole program is skipped with the reason. Arguments:
- * --slots N for how many, --seed N for the random numbers. Include it first.
+ * `host`, VYRE_TEST_WORKERS how many workers. Where there is no GPU the whole program is skipped
+ * with the reason. Arguments:
+ * --slots N for how many, --seed N for the random numbers, --corpus DIR for the tests that run the
+ * conformance corpus. Include it first.
  */
 #ifndef VYRE_TESTS_GPU_H
 #define VYRE_TESTS_GPU_H
@@ -14,6 +16,7 @@
 struct gpu_args {
     uint64_t slots;
     uint64_t seed;
+    const char *corpus; /* NULL: none */
 };
 
 /* `slots` is for where --slots is not given; without --seed the clock gives one. It is printed. */
@@ -21,16 +24,19 @@ TAP_UNUSED static struct gpu_args gpu_arguments(int argc, char **argv, uint64_t 
 {
     struct timespec now;
     timespec_get(&now, TIME_UTC);
-    struct gpu_args args = {slots, (uint64_t)now.tv_sec * 1000000007u ^ (uint64_t)now.tv_nsec};
-    if (argc % 2 == 0) bail("arguments are --slots N and --seed N");
+    struct gpu_args args = {slots, (uint64_t)now.tv_sec * 1000000007u ^ (uint64_t)now.tv_nsec,
+                            NULL};
+    if (argc % 2 == 0) bail("arguments are --slots N, --seed N and --corpus DIR");
     for (int i = 1; i + 1 < argc; i += 2) {
         uint64_t number = strtoull(argv[i + 1], NULL, 0);
         if (strcmp(argv[i], "--slots") == 0)
             args.slots = number;
         else if (strcmp(argv[i], "--seed") == 0)
             args.seed = number;
+        else if (strcmp(argv[i], "--corpus") == 0)
+            args.corpus = argv[i + 1];
         else
-            bail("arguments are --slots N and --seed N, not %s", argv[i]);
+            bail("arguments are --slots N, --seed N and --corpus DIR, not %s", argv[i]);
     }
     note("--slots %" PRIu64 " --seed %" PRIu64, args.slots, args.seed);
     return args;
@@ -54,6 +60,8 @@ TAP_UNUSED static vyre_options gpu_options(void)
     if (gpu_variable_is("VYRE_TEST_PLACE", "host")) options.place = VYRE_PLACE_HOST;
     if (gpu_variable_is("VYRE_TEST_PLACE", "process")) options.place = VYRE_PLACE_PROCESS;
     if (!gpu_is_cuda()) options.workers = 3;
+    const char *workers = getenv("VYRE_TEST_WORKERS");
+    if (workers != NULL) options.workers = (uint32_t)strtoul(workers, NULL, 0);
     return options;
 }
 

@@ -5,65 +5,9 @@
  * after the doorbell. Each accepted slot must end, done or faulted with a code, once; the tenants
  * beside it must get right results all the while, and keep every byte and every word.
  */
-#include "gpu.h"
-#include "hostile.h"
+#include "beside.h"
 
-enum { SLOTS = 1024, BUFFERS = 4, NEIGHBOURS = 2, FIRST = 2, GUARD_BYTES = 5000, STILL = 4 };
-
-/* A tenant beside; its buffers are known to the attacker. */
-struct neighbour {
-    struct bystander live;
-    vyre_buffer *buffers[BUFFERS];
-    uint32_t tenant;
-};
-
-static unsigned char guard_byte(uint32_t tenant, uint32_t buffer, size_t at)
-{
-    return (unsigned char)(0x6A + 31 * tenant + 7 * buffer + at);
-}
-
-static void make_neighbour(struct neighbour *self, vyre *rt, uint32_t tenant)
-{
-    unsigned char bytes[GUARD_BYTES];
-    vyre_buffer_options how = VYRE_BUFFER_OPTIONS_INIT;
-    vyre_error err;
-    memset(self, 0, sizeof *self);
-    self->tenant = tenant;
-    self->live.queue = gpu_queue(rt, 16, tenant, 0);
-    how.tenant = tenant;
-    for (uint32_t i = 0; i < BUFFERS; i++) {
-        how.kind = i % 2 == 0 ? VYRE_DEVICE : VYRE_PINNED;
-        for (size_t k = 0; k < sizeof bytes; k++)
-            bytes[k] = guard_byte(tenant, i, k);
-        must(vyre_buffer_create_with(rt, sizeof bytes, &how, &self->buffers[i], &err), &err);
-        must(vyre_buffer_write(self->buffers[i], 0, bytes, sizeof bytes, &err), &err);
-    }
-}
-
-/* Bytes that are not what they were. */
-static uint32_t damage(const struct neighbour *self)
-{
-    unsigned char bytes[GUARD_BYTES];
-    vyre_error err;
-    uint32_t changed = 0;
-    for (uint32_t i = 0; i < BUFFERS; i++) {
-        must(vyre_buffer_read(self->buffers[i], 0, bytes, sizeof bytes, &err), &err);
-        for (size_t k = 0; k < sizeof bytes; k++)
-            changed += bytes[k] != guard_byte(self->tenant, i, k);
-    }
-    return changed;
-}
-
-/* Words of a tenant that must all be 0, but the one that it counts in. */
-static uint32_t foreign_words(vyre *rt, uint32_t tenant)
-{
-    uint32_t words[256], changed = 0;
-    vyre_error err;
-    must(vyre_tenant_observables(rt, tenant, 0, 256, words, &err), &err);
-    for (uint32_t i = 0; i < 256; i++)
-        changed += words[i] != 0 && (i != BYSTANDER_WORD || tenant == 0 || tenant == STILL);
-    return changed;
-}
+enum { SLOTS = 1024, NEIGHBOURS = 2, FIRST = 2, STILL = 4 };
 
 /* The attacker.
  * ------------------------------------------------------------------------------------------- */
@@ -154,7 +98,7 @@ static void campaign(uint64_t seed, uint64_t slots, uint32_t flags, bool after_d
         pthread_join(thread[i], NULL);
         wrong += beside[i].live.wrong;
         changed += damage(&beside[i]);
-        words += foreign_words(rt, FIRST + i);
+        words += foreign_words(rt, FIRST + i, true);
     }
     note("%" PRIu64 " slots: %" PRIu64 " done, %" PRIu64 " faulted; beside them ran %u and %u",
          a.accepted, a.outcomes[VYRE_DONE], a.outcomes[VYRE_FAULTED], beside[0].live.ran,
@@ -167,7 +111,7 @@ static void campaign(uint64_t seed, uint64_t slots, uint32_t flags, bool after_d
     ok(alive, "the tenants beside live on");
     is_u64(wrong, 0, "their results were right");
     is_u64(changed, 0, "their buffers are as they were");
-    is_u64(words + foreign_words(rt, 0) + foreign_words(rt, STILL), 0,
+    is_u64(words + foreign_words(rt, 0, false) + foreign_words(rt, STILL, false), 0,
            "and so are everybody's words");
     vyre_close(rt);
 }

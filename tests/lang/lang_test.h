@@ -2,10 +2,15 @@
  *
  * What the tests of the kernel language share: a kernel from a file or a text, buffers and scalars
  * given by name, one launch at a time, and comparison bit by bit. Include it first.
+ *
+ * With VYRE_TEST_BACKEND=cuda each launch also runs on the CPU backend in this process, from the
+ * same bytes: how it ends and every byte that it leaves must be the same. VYRE_TEST_KERNELS is
+ * where the example kernels are, where that is not where the test was built.
  */
 #ifndef VYRE_TESTS_LANG_TEST_H
 #define VYRE_TESTS_LANG_TEST_H
 
+#include "same_run.h"
 #include "support.h"
 
 #define KERNEL_BUFFERS 24u
@@ -15,6 +20,7 @@ struct kernel {
     vyre *rt;
     vyre_program *program;
     const char *name;
+    bool unordered; /* what it leaves depends on the order of lanes */
     uint32_t count; /* of buffers, scalars included */
     vyre_kernel_buffer_info buffer[KERNEL_BUFFERS];
 };
@@ -93,7 +99,8 @@ TAP_UNUSED static struct kernel open_kernel(vyre *rt, const char *file, const ch
     vyre_error err;
     char path[1024];
     size_t length;
-    snprintf(path, sizeof path, "%s/%s.vyre", VYRE_EXAMPLE_KERNELS, file);
+    const char *directory = getenv("VYRE_TEST_KERNELS");
+    snprintf(path, sizeof path, "%s/%s.vyre", directory ? directory : VYRE_EXAMPLE_KERNELS, file);
     char *text = read_text(path, &length);
     options.file = path;
     options.kernel = name;
@@ -141,8 +148,8 @@ TAP_UNUSED static const struct given *find_given(const struct given *given, size
 }
 
 /* Runs a grid of x by y workgroups and waits for its end. */
-TAP_UNUSED static vyre_completion launch(const struct kernel *kernel, uint32_t x, uint32_t y,
-                                         const struct given *given, size_t count)
+TAP_UNUSED static vyre_completion launch_once(const struct kernel *kernel, uint32_t x, uint32_t y,
+                                              const struct given *given, size_t count)
 {
     vyre_buffer *buffers[KERNEL_BUFFERS] = {NULL};
     uint32_t scalars[KERNEL_BUFFERS];
@@ -172,6 +179,74 @@ TAP_UNUSED static vyre_completion launch(const struct kernel *kernel, uint32_t x
     vyre_completion end = wait_for(queue, submit(queue));
     vyre_bindings_free(run.bindings);
     return end;
+}
+
+/* A copy of a buffer on another runtime. */
+TAP_UNUSED static vyre_buffer *twin_buffer(vyre *twin, vyre_buffer *buffer)
+{
+    size_t size = vyre_buffer_size(buffer);
+    void *bytes = malloc(size);
+    if (!bytes) bail("out of memory");
+    fetch(buffer, bytes, size);
+    vyre_buffer *copy = buffer_of(twin, bytes, size);
+    free(bytes);
+    return copy;
+}
+
+/* Compares what a launch left with what it leaves on the CPU, from the same bytes. */
+TAP_UNUSED static void compare_given(const struct kernel *kernel, const struct given *given,
+                                     const struct given *copies, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!given[i].buffer) continue;
+        size_t size = vyre_buffer_size(given[i].buffer);
+        void *here = malloc(size), *there = malloc(size);
+        if (!here || !there) bail("out of memory");
+        fetch(copies[i].buffer, here, size);
+        fetch(given[i].buffer, there, size);
+        if (!same_run_bytes(kernel->name, (uint32_t)i, here, there, size))
+            ok(0, "%s: `%s` is the same on the CPU", kernel->name, given[i].name);
+        free(here);
+        free(there);
+    }
+}
+
+/* As launch_once; on a GPU with the CPU beside it, where both must leave the same. */
+TAP_UNUSED static vyre_completion launch(const struct kernel *kernel, uint32_t x, uint32_t y,
+                                         const struct given *given, size_t count)
+{
+    static vyre *twin;
+    const char *backend = getenv("VYRE_TEST_BACKEND");
+    if (!backend || strcmp(backend, "cuda") != 0 || kernel->unordered)
+        return launch_once(kernel, x, y, given, count);
+    vyre_options options = VYRE_OPTIONS_INIT;
+    struct given copies[KERNEL_BUFFERS];
+    vyre_program *program = NULL;
+    vyre_error err;
+    options.backend = VYRE_BACKEND_CPU;
+    options.place = VYRE_PLACE_PROCESS;
+    options.workers = 2;
+    if (!twin) twin = open_with(&options); /* lives as long as the test */
+    for (size_t i = 0; i < count; i++) {
+        copies[i] = given[i];
+        for (size_t k = 0; k < i && given[i].buffer; k++)
+            if (given[k].buffer == given[i].buffer) bail("%s: a buffer twice", kernel->name);
+        if (given[i].buffer) copies[i].buffer = twin_buffer(twin, given[i].buffer);
+    }
+    vyre_completion there = launch_once(kernel, x, y, given, count);
+    must(vyre_program_load_kernel(twin, (vyre_kernel *)vyre_program_kernel(kernel->program), NULL,
+                                  &program, &err),
+         &err);
+    struct kernel beside = kernel_of(twin, program, kernel->name);
+    vyre_completion here = launch_once(&beside, x, y, copies, count);
+    uint32_t rules = SAME_RUN_PATIENT | (x * y == 1 ? SAME_RUN_ALONE : 0);
+    if (!same_run_end(kernel->name, &here, &there, rules))
+        ok(0, "%s ends as it does on the CPU", kernel->name);
+    if (here.outcome == VYRE_DONE || x * y == 1) compare_given(kernel, given, copies, count);
+    close_kernel(&beside);
+    for (size_t i = 0; i < count; i++)
+        if (given[i].buffer) vyre_buffer_free(copies[i].buffer);
+    return there;
 }
 
 /* A launch that must end well, with every access in bounds: a failed test where it does not. */

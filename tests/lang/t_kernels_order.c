@@ -103,6 +103,7 @@ static void bfs(vyre *rt, uint64_t *seed)
 {
     static const uint32_t shapes[][2] = {{1, 1}, {2, 2}, {65, 2}, {1000, 2}, {3000, 5}};
     struct kernel kernel = open_kernel(rt, "bfs", "bfs_step");
+    kernel.unordered = true;
     for (size_t s = 0; s < COUNT(shapes); s++) {
         struct graph graph = random_graph(seed, shapes[s][0], shapes[s][1]);
         graph.edges = realloc(graph.edges, ((size_t)graph.edge_count + 1) * 4);

@@ -27,6 +27,7 @@ static const struct {
 static void search(vyre *rt, uint64_t *seed)
 {
     struct kernel kernel = open_kernel(rt, "search", "search");
+    kernel.unordered = true;
     for (size_t s = 0; s < COUNT(searches); s++) {
         uint32_t n = searches[s].text, m = searches[s].pattern, count, expected = 0;
         uint8_t *text = random_text(seed, n, 2), *pattern = random_text(seed, m, 2);
@@ -59,6 +60,7 @@ static void search(vyre *rt, uint64_t *seed)
 static void search_full(vyre *rt)
 {
     struct kernel kernel = open_kernel(rt, "search", "search");
+    kernel.unordered = true;
     uint32_t count = 0, places[3];
     vyre_buffer *text = buffer_of(rt, "aaaaaaaaaa", 10), *pattern = buffer_of(rt, "aa", 2),
                 *counter = buffer_of(rt, NULL, 4), *to = buffer_of(rt, NULL, sizeof places);

@@ -201,7 +201,10 @@ TAP_UNUSED static struct peer peer_ready(const char *path)
 TAP_UNUSED static vyre_status peer_block(struct peer *peer, uint64_t number, uint32_t kind,
                                          uint64_t bytes, int fd, vyre_error *err)
 {
-    struct host_block block = {number, bytes, kind, fd >= 0 && kind != VYRE_BLOCK_SHARED};
+    struct host_block block = {.number = number,
+                               .bytes = bytes,
+                               .kind = kind,
+                               .contents = fd >= 0 && kind != VYRE_BLOCK_SHARED};
     return peer_ask_with(peer, HOST_BLOCK, &block, sizeof block, fd, err);
 }
 

@@ -322,7 +322,7 @@ TAP_UNUSED static void rig_open(struct rig *rig, uint32_t workers, uint64_t park
     rt->seal_polls = 1000;
     rt->workers = workers;
     rt->ageing_ns = 1000000;
-    rt->waiting_list = rt->free_run = rt->free_frame = DEV_NONE;
+    rt->waiting_list = rt->spread = rt->free_run = rt->free_frame = DEV_NONE;
     for (uint32_t i = 0; i <= workers; i++)
         rig->room[i] = rig_alloc(1, sizeof(struct dev_room));
     struct dev_handle *hold = &rt->handles[0];

@@ -10,8 +10,9 @@ static void test_life(void)
 {
     struct rig rig;
     fake_reset();
-    start(&rig, 15);
-    is_u64(rig.run->launch.blocks, 2, "15 workers and the poller are two blocks");
+    start(&rig, 16);
+    is_u64(rig.run->launch.blocks, 2, "16 workers and the poller are two blocks");
+    is_u64(rig.run->room_bytes, 6272, "one a multiprocessor: all of its shared memory is rooms");
     uint64_t shift = atomic_load(&stub.shift);
     ok(shift > FAKE_CLOCK_BEHIND_NS / 2 && shift < FAKE_CLOCK_BEHIND_NS + 1000000000u,
        "the kernel knows how far its clock is behind: %" PRIu64, shift);
@@ -212,9 +213,19 @@ static void test_room(void)
     vyre_error err;
     fake_reset();
     fake.blocks_each = 1;
-    rig_prepare(&rig, 32);
+    rig_prepare(&rig, 64);
     refused(rig_open(&rig, &err), VYRE_E_RANGE, &err, "more blocks than run at once");
+    ok(strstr(err.fix, "63 or less"), "the fix says how many workers: %s", err.fix);
+    tell(STOP); /* a kernel that runs all the same */
+    rig_close(&rig);
+    fake_reset();
+    fake.blocks_each = 1;
+    fake.device[0].shared = 64 << 10;
+    rig_prepare(&rig, 32);
+    refused(rig_open(&rig, &err), VYRE_E_RANGE, &err,
+            "blocks of eight warps: more than run at once");
     ok(strstr(err.fix, "31 or less"), "the fix says how many workers: %s", err.fix);
+    tell(STOP);
     rig_close(&rig);
     fake_reset();
     fake.device[0].mode = VYRE_CU_MODE_EXCLUSIVE;
@@ -222,6 +233,7 @@ static void test_room(void)
     rig_prepare(&rig, 7);
     refused(rig_open(&rig, &err), VYRE_E_BUSY, &err, "a GPU that somebody has for himself");
     is_u64(err.code, VYRE_CU_DEVICE_UNAVAILABLE, "the code");
+    tell(STOP);
     rig_close(&rig);
     is_u64(fake.alive, 0, "nothing is left");
     is_u64(vyre_memory_live(&rig.memory), 0, "no memory is left");

@@ -96,7 +96,7 @@ static void try_caps(void)
     reply = peer.message.payload;
     ok(status ? err.fix[0] != '\0' : reply->bytes == sizeof(struct host_devices),
        "the list of GPUs, or why there is none");
-    struct host_block block = {2, 64, VYRE_BLOCK_DEVICE, 0};
+    struct host_block block = {.number = 2, .bytes = 64, .kind = VYRE_BLOCK_DEVICE};
     refused(peer_ask(&peer, HOST_BLOCK, &block, sizeof block, &err), VYRE_E_STATE, &err,
             "a block before OPEN");
     ok(ended_with(peer_end(&peer), 0), "a host without a device ends");
@@ -161,7 +161,9 @@ static void try_blocks(void)
         {7, UINT64_MAX, VYRE_BLOCK_DEVICE, VYRE_E_OVERFLOW, "all bytes"},
         {7, 1ull << 62, VYRE_BLOCK_DEVICE, VYRE_E_NO_MEMORY, "many bytes"},
         {7, 64, 0, VYRE_E_RANGE, "kind 0"},
-        {7, 64, 6, VYRE_E_RANGE, "kind 6"},
+        {7, 64, 8, VYRE_E_RANGE, "kind 8"},
+        {7, 64, VYRE_BLOCK_LENT, VYRE_E_UNSUPPORTED, "GPU memory of threads"},
+        {7, 64, VYRE_BLOCK_BORROWED, VYRE_E_CONFLICT, "borrowed without a descriptor"},
         {7, 64, VYRE_BLOCK_SHARED, VYRE_E_CONFLICT, "shared without a descriptor"},
         {7, 64, VYRE_BLOCK_PROGRAM, VYRE_E_CONFLICT, "a program without contents"},
         {7, 64, VYRE_BLOCK_BINDINGS, VYRE_E_CONFLICT, "a binding set without contents"},

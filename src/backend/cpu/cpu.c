@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #if defined(__SSE__)
 #    include <xmmintrin.h>
@@ -19,9 +20,12 @@
 #endif
 
 #include "backend/cpu/interpreter.h"
+#include "base/clock.h"
 #include "device/worker.h"
 
-#define MAX_WORKERS 256u
+#define MAX_WORKERS   256u
+#define PAUSE_NS      1000000000u /* how long slots have to end */
+#define PAUSE_LOOK_NS 50000u
 
 struct worker {
     pthread_t thread;
@@ -151,6 +155,61 @@ static void help(struct vyre_backend_run *run)
     dev_role_leave(device, dev_load_relaxed(&device->ends) - 1);
 }
 
+/* Pausing. Whoever has the poller's role alone takes slots, and while somebody has it nobody is
+ * woken for new ones: so the caller takes it and keeps it, until resume.
+ * ------------------------------------------------------------------------------------------- */
+
+static void nap(void)
+{
+    struct timespec moment = {0, PAUSE_LOOK_NS};
+    nanosleep(&moment, NULL);
+}
+
+/* A worker gives the role up when it runs something or goes to sleep. */
+static int take_role(struct dev_runtime *device, uint64_t until_ns)
+{
+    while (!dev_lock_try(&device->page->poller)) {
+        if (vyre_clock_ns() > until_ns) return 0;
+        nap();
+    }
+    return 1;
+}
+
+/* Whether all that was taken has ended; fences that waited for that are let go first. (role) */
+static int quiet(struct dev_runtime *device)
+{
+    int ended = 1;
+    for (uint32_t i = 1; i < device->watch_count; i++) {
+        struct dev_queue *queue = &device->queues[device->watch[i].queue];
+        if (queue->barrier) dev_barrier_lift(device, queue);
+        if (queue->barrier || !dev_queue_ended(queue)) ended = 0;
+    }
+    dev_share_out(device);
+    dev_lock(&device->sched);
+    if (device->free_count + device->waiting_ops != device->inflight_slots) ended = 0;
+    dev_unlock(&device->sched);
+    return ended;
+}
+
+static void resume(struct vyre_backend_run *run)
+{
+    /* Not a whole pass: as in help. */
+    dev_role_leave(run->device, dev_load_relaxed(&run->device->ends) - 1);
+}
+
+static vyre_status pause_workers(struct vyre_backend_run *run, vyre_error *err)
+{
+    uint64_t until_ns = vyre_clock_ns() + PAUSE_NS;
+    int held = take_role(run->device, until_ns), done = 0;
+    while (held && !(done = quiet(run->device)) && vyre_clock_ns() < until_ns)
+        nap();
+    if (done) return VYRE_OK;
+    if (held) resume(run);
+    return vyre_fail_with(err, VYRE_E_BUSY,
+                          "wait until long slots have ended and nobody submits, and try again",
+                          "slots run that have not ended after a second, so the workers go on");
+}
+
 static void wake(struct vyre_backend_run *run)
 {
     __atomic_fetch_add(&run->device->wake_seq, 1, __ATOMIC_SEQ_CST);
@@ -167,5 +226,7 @@ const struct vyre_backend_table vyre_backend_cpu = {
     .destroy = destroy,
     .on_worker = on_worker,
     .help = help,
+    .pause = pause_workers,
+    .resume = resume,
     .wake = wake,
 };

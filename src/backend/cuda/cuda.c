@@ -77,13 +77,15 @@ static vyre_status open_run(const struct vyre_backend_setup *setup, struct vyre_
     run->log = setup->log;
     run->options = setup->options;
     run->store.own.fd = -1;
-    run->launch.blocks = (setup->options->workers + 1 + VYRE_CUDA_BLOCK_WARPS - 1) /
-                         VYRE_CUDA_BLOCK_WARPS; /* one warp polls */
     make_locks(run);
     vyre_cuda_finite_init(run);
     status = vyre_cuda_driver_open(&run->driver, err);
     if (!status) status = vyre_cuda_choose(&run->driver, setup->options->device, &run->device, err);
-    if (!status) status = open_context(run, err);
+    if (!status) {
+        run->launch.blocks = vyre_cuda_blocks(&run->device, setup->options->workers);
+        run->room_bytes = vyre_cuda_room_bytes(&run->device, run->launch.blocks);
+        status = open_context(run, err);
+    }
     if (!status) status = vyre_cuda_store_open(run, err);
     if (!status) status = vyre_cuda_module_open(run, err);
     if (status)
@@ -116,6 +118,8 @@ const struct vyre_backend_table vyre_backend_cuda = {
     .on_worker = on_worker,
     .help = help,
     .link = vyre_cuda_link,
+    .pause = vyre_cuda_pause,
+    .resume = vyre_cuda_resume,
     .wake = vyre_cuda_wake,
     .wakes_by_word = 1,
 };

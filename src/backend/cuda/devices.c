@@ -59,11 +59,31 @@ static void judge(struct vyre_cuda_device *device, int maps, int registers, int 
     }
 }
 
+#define ROOM_LEAST   6144u /* what a warp needs for anything but programs, and some more */
+#define ROOM_MOST    65536u
+#define ROOM_UNIT    128u
+#define BLOCK_SYSTEM 1024u /* of a block's shared memory, the driver's own */
+#define BLOCK_STATIC 256u  /* the kernel's variables */
+
+uint32_t vyre_cuda_room_bytes(const struct vyre_cuda_device *device, uint32_t blocks)
+{
+    uint32_t sms = device->multiprocessors != 0 ? device->multiprocessors : 1;
+    uint32_t together = (blocks + sms - 1) / sms;
+    uint32_t share = device->shared_each / (together != 0 ? together : 1);
+    uint32_t bytes = share > BLOCK_SYSTEM ? share - BLOCK_SYSTEM : 0;
+    if (bytes > device->shared_block) bytes = device->shared_block;
+    bytes = bytes > BLOCK_STATIC ? (bytes - BLOCK_STATIC) / device->block_warps : 0;
+    if (bytes > ROOM_MOST) bytes = ROOM_MOST;
+    return bytes / ROOM_UNIT * ROOM_UNIT;
+}
+
 static int ask(const struct vyre_cuda_driver *driver, int handle, struct vyre_cuda_device *device)
 {
     uint32_t maps = 0, registers = 0, virtual_memory = 0;
     const struct wish wishes[] = {
         {VYRE_CU_MULTIPROCESSORS, &device->multiprocessors},
+        {VYRE_CU_SHARED_BLOCK, &device->shared_block},
+        {VYRE_CU_SHARED_EACH, &device->shared_each},
         {VYRE_CU_KERNEL_TIMEOUT, &device->watchdog},
         {VYRE_CU_COMPUTE_MODE, &device->compute_mode},
         {VYRE_CU_COMPUTE_MAJOR, &device->compute_major},
@@ -78,6 +98,8 @@ static int ask(const struct vyre_cuda_driver *driver, int handle, struct vyre_cu
         if (result) return result;
         *wishes[i].into = (uint32_t)value;
     }
+    device->block_warps = VYRE_CUDA_BLOCK_WARPS;
+    if (vyre_cuda_room_bytes(device, 1) < ROOM_LEAST) device->block_warps /= 2;
     judge(device, (int)maps, (int)registers, (int)virtual_memory);
     return 0;
 }
@@ -194,14 +216,19 @@ vyre_status vyre_cuda_choose(const struct vyre_cuda_driver *driver, const char *
 
 uint32_t vyre_cuda_max_workers(const struct vyre_cuda_device *device)
 {
-    uint32_t most = device->multiprocessors * VYRE_CUDA_BLOCKS_MOST * VYRE_CUDA_BLOCK_WARPS - 1;
+    uint32_t most = device->multiprocessors * VYRE_CUDA_BLOCKS_MOST * device->block_warps - 1;
     return most < DEV_MAX_RESIDENT ? most : DEV_MAX_RESIDENT;
 }
 
 uint32_t vyre_cuda_default_workers(const struct vyre_cuda_device *device)
 {
-    uint32_t one_block_each = device->multiprocessors * VYRE_CUDA_BLOCK_WARPS - 1;
+    uint32_t one_block_each = device->multiprocessors * device->block_warps - 1;
     return one_block_each < DEV_MAX_RESIDENT ? one_block_each : DEV_MAX_RESIDENT;
+}
+
+uint32_t vyre_cuda_blocks(const struct vyre_cuda_device *device, uint32_t workers)
+{
+    return (workers + 1 + device->block_warps - 1) / device->block_warps; /* one warp polls */
 }
 
 void vyre_cuda_caps(vyre_caps *caps, const char *wanted)
@@ -221,6 +248,8 @@ void vyre_cuda_caps(vyre_caps *caps, const char *wanted)
     caps->supported = 1;
     caps->max_workers = vyre_cuda_max_workers(&device);
     caps->default_workers = vyre_cuda_default_workers(&device);
-    snprintf(caps->device, sizeof caps->device, "GPU %u, %.48s, sm_%u%u, %u SMs", device.index,
-             device.name, device.compute_major, device.compute_minor, device.multiprocessors);
+    uint32_t blocks = vyre_cuda_blocks(&device, caps->default_workers);
+    snprintf(caps->device, sizeof caps->device, "GPU %u, %.48s, sm_%u%u, %u SMs, %u bytes a warp",
+             device.index, device.name, device.compute_major, device.compute_minor,
+             device.multiprocessors, vyre_cuda_room_bytes(&device, blocks));
 }

@@ -9,9 +9,8 @@
 #include "backend/cuda/driver.h"
 #include "vyre/runtime.h"
 
-#define VYRE_CUDA_BLOCK_WARPS   8u /* of the resident kernel: 256 threads */
-#define VYRE_CUDA_BLOCK_THREADS (32u * VYRE_CUDA_BLOCK_WARPS)
-#define VYRE_CUDA_BLOCKS_MOST   2u /* of it on one multiprocessor */
+#define VYRE_CUDA_BLOCK_WARPS 16u /* of the resident kernel, where their rooms fit; else half */
+#define VYRE_CUDA_BLOCKS_MOST 2u  /* of it on one multiprocessor */
 
 struct vyre_cuda_device {
     uint32_t index;
@@ -22,6 +21,9 @@ struct vyre_cuda_device {
     uint32_t compute_major;
     uint32_t compute_minor;
     uint32_t multiprocessors;
+    uint32_t shared_block; /* bytes of shared memory that a block can have */
+    uint32_t shared_each;  /* and all blocks of a multiprocessor */
+    uint32_t block_warps;  /* of the resident kernel */
     uint32_t watchdog;     /* kernels are ended after seconds */
     uint32_t compute_mode; /* enum vyre_cu_compute_mode */
     uint32_t driver;       /* such as 13000 */
@@ -43,6 +45,12 @@ vyre_status vyre_cuda_choose(const struct vyre_cuda_driver *driver, const char *
 /* Worker warps, the poller not counted: at most, and where nobody asks for a number. */
 uint32_t vyre_cuda_max_workers(const struct vyre_cuda_device *device);
 uint32_t vyre_cuda_default_workers(const struct vyre_cuda_device *device);
+
+/* The blocks of a kernel with so many workers. */
+uint32_t vyre_cuda_blocks(const struct vyre_cuda_device *device, uint32_t workers);
+
+/* The bytes of each warp's room in a kernel of so many blocks. */
+uint32_t vyre_cuda_room_bytes(const struct vyre_cuda_device *device, uint32_t blocks);
 
 /* The caps of the backend for a device that an option names. */
 void vyre_cuda_caps(vyre_caps *caps, const char *wanted);

@@ -52,8 +52,11 @@ enum vyre_cu_attribute {
     VYRE_CU_COMPUTE_MODE = 20,
     VYRE_CU_COMPUTE_MAJOR = 75,
     VYRE_CU_COMPUTE_MINOR = 76,
+    VYRE_CU_SHARED_EACH = 81,
+    VYRE_CU_SHARED_BLOCK = 97,
     VYRE_CU_HOST_REGISTER = 99,
-    VYRE_CU_VIRTUAL_MEMORY = 102
+    VYRE_CU_VIRTUAL_MEMORY = 102,
+    VYRE_CU_HANDLE_AS_DESCRIPTOR = 103
 };
 
 enum vyre_cu_compute_mode {
@@ -68,7 +71,8 @@ enum vyre_cu_flag {
     VYRE_CU_EVENT_NO_TIMING = 2,
     VYRE_CU_WAIT_GEQ = 0, /* until (int32_t)(*word - value) >= 0 */
     VYRE_CU_REGISTER_PORTABLE = 1,
-    VYRE_CU_REGISTER_DEVICEMAP = 2
+    VYRE_CU_REGISTER_DEVICEMAP = 2,
+    VYRE_CU_FUNCTION_SHARED = 8 /* attribute: bytes of shared memory that a launch may ask for */
 };
 
 enum vyre_cu_jit {
@@ -82,7 +86,8 @@ enum vyre_cu_memory {
     VYRE_CU_MEMORY_PINNED = 1,
     VYRE_CU_LOCATION_DEVICE = 1,
     VYRE_CU_ACCESS_READ_WRITE = 3,
-    VYRE_CU_GRANULARITY_MINIMUM = 0
+    VYRE_CU_GRANULARITY_MINIMUM = 0,
+    VYRE_CU_HANDLE_DESCRIPTOR = 1 /* a POSIX file descriptor */
 };
 
 struct vyre_cu_uuid {

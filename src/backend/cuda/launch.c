@@ -9,9 +9,9 @@
  * kernel stores that word and nothing else (release.h). Between the end of one launch and the next
  * being armed no kernel runs, and the thread does what cannot be done beside one.
  *
- * Not armed, and not launched even for one who wants it, is a kernel that queue 0 told to park,
- * until who did so has linked. On a GPU whose streams cannot wait for a word none is armed: there
- * the thread looks at the word now and then.
+ * Not armed, and not launched even for one who wants it, is a kernel that is paused, and one that
+ * queue 0 told to park until who did so has linked. On a GPU whose streams cannot wait for a word
+ * none is armed: there the thread looks at the word now and then.
  */
 #include <errno.h>
 #include <signal.h>
@@ -23,6 +23,7 @@
 #define STAY_NS        1000000000u /* where a watchdog ends kernels after some seconds */
 #define JOIN_NS        2000000000u /* how long the end of a stopped kernel is waited for */
 #define HOLD_NS        200000000u  /* and of one that was told to park */
+#define PAUSE_NS       1000000000u /* the same of one that is to be paused */
 #define HELD_NS        1000000000u /* a hold that came too late, or does not come, ends by itself */
 #define CLOCK_FRESH_NS 10000000000u /* after so long the two clocks may have drifted apart */
 #define CLOCK_TRIES    4u
@@ -85,6 +86,7 @@ static int launch_kernel(struct vyre_backend_run *run, int armed)
     const struct vyre_cuda_driver *driver = &run->driver;
     struct vyre_cuda_launch *launch = &run->launch;
     struct dev_launch told = {0};
+    const uint32_t warps = run->device.block_warps;
     void *parameters[] = {&launch->device, &told};
     int result = 0;
     launch->number = next_number(launch);
@@ -98,9 +100,8 @@ static int launch_kernel(struct vyre_backend_run *run, int armed)
         result = driver->cuStreamWaitValue32(run->kernel_stream, launch->release_address,
                                              launch->number, VYRE_CU_WAIT_GEQ);
     if (result) return result;
-    result =
-        driver->cuLaunchKernel(run->module.kernel, launch->blocks, 1, 1, VYRE_CUDA_BLOCK_THREADS, 1,
-                               1, 0, run->kernel_stream, parameters, NULL);
+    result = driver->cuLaunchKernel(run->module.kernel, launch->blocks, 1, 1, 32u * warps, 1, 1,
+                                    warps * run->room_bytes, run->kernel_stream, parameters, NULL);
     if (result) {
         dev_release(launch->page, launch->number); /* a stream that waits for ever has no end */
         return result;
@@ -146,7 +147,7 @@ static int await(struct vyre_cuda_launch *launch, const uint32_t *word, uint32_t
 static uint64_t wait_before_next(struct vyre_cuda_launch *launch, int again, uint64_t left_ns)
 {
     uint64_t rested = vyre_clock_ns() - left_ns, nap = rested / NAP_PART;
-    if (launch->held) return HELD_NS;
+    if (launch->held || launch->paused) return HELD_NS;
     /* Whoever woke it meanwhile: he who told it to park would find it running. */
     if (launch->awaited && rested < HELD_NS) return HELD_NS - rested;
     if (again || launch->streams_wait) return 0;
@@ -180,7 +181,8 @@ static void note_end(struct vyre_cuda_launch *launch)
 {
     pthread_mutex_lock(&launch->lock);
     launch->running = 0;
-    launch->awaited = __atomic_load_n(&launch->page->told, __ATOMIC_ACQUIRE) == launch->number;
+    launch->awaited = __atomic_load_n(&launch->page->told, __ATOMIC_ACQUIRE) == launch->number &&
+                      launch->forgiven != launch->number;
     pthread_cond_broadcast(&launch->changed);
     pthread_mutex_unlock(&launch->lock);
 }
@@ -272,6 +274,7 @@ vyre_status vyre_cuda_start(struct vyre_backend_run *run, const struct vyre_back
 {
     struct vyre_cuda_launch *launch = &run->launch;
     vyre_status status = vyre_cuda_enter(run, err);
+    image->resident->room_bytes = run->room_bytes;
     if (!status)
         status = vyre_cuda_memory.write(run, image->address, image->device, image->bytes, err);
     if (!status)
@@ -323,6 +326,7 @@ vyre_status vyre_cuda_hold(struct vyre_backend_run *run, vyre_error *err)
     struct vyre_cuda_launch *launch = &run->launch;
     pthread_mutex_lock(&launch->lock);
     launch->held = 1;
+    launch->forgiven = 0;
     int parked = !launch->running || await(launch, &launch->running, 1, HOLD_NS);
     if (!parked) launch->held = 0;
     pthread_mutex_unlock(&launch->lock);
@@ -338,4 +342,32 @@ void vyre_cuda_release(struct vyre_backend_run *run)
     launch->held = launch->awaited = 0;
     pthread_cond_broadcast(&launch->changed);
     pthread_mutex_unlock(&launch->lock);
+}
+
+vyre_status vyre_cuda_pause(struct vyre_backend_run *run, vyre_error *err)
+{
+    struct vyre_cuda_launch *launch = &run->launch;
+    pthread_mutex_lock(&launch->lock);
+    launch->paused = 1;
+    launch->forgiven = 0;
+    int parked = !launch->running || await(launch, &launch->running, 1, PAUSE_NS);
+    if (!parked) {
+        /* It still leaves when it can; then nobody waits for that any more. */
+        launch->paused = 0;
+        launch->forgiven = launch->number;
+    }
+    pthread_mutex_unlock(&launch->lock);
+    if (parked) return VYRE_OK;
+    return vyre_fail_with(err, VYRE_E_BUSY,
+                          "wait until long slots have ended and nobody submits, and try again",
+                          "slots run that have not ended after a second, so the kernel stays");
+}
+
+void vyre_cuda_resume(struct vyre_backend_run *run)
+{
+    struct vyre_cuda_launch *launch = &run->launch;
+    pthread_mutex_lock(&launch->lock);
+    launch->paused = 0;
+    pthread_mutex_unlock(&launch->lock);
+    vyre_cuda_wake(run);
 }

@@ -102,12 +102,15 @@ static vyre_status add_all(struct linker *linker, vyre_error *err)
 static vyre_status check_room(struct vyre_backend_run *run, void *kernel, vyre_error *err)
 {
     int each = 0;
-    int result = run->driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(
-        &each, kernel, (int)VYRE_CUDA_BLOCK_THREADS, 0);
+    uint32_t warps = run->device.block_warps, shared = warps * run->room_bytes;
+    int result = run->driver.cuFuncSetAttribute(kernel, VYRE_CU_FUNCTION_SHARED, (int)shared);
+    if (!result)
+        result = run->driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+            &each, kernel, (int)(32u * warps), shared);
     if (result) return vyre_fail_cuda(&run->driver, err, result, "asking for the kernel's room");
     uint32_t most = (each < 0 ? 0u : (uint32_t)each) * run->device.multiprocessors;
     if (run->launch.blocks <= most) return VYRE_OK;
-    uint32_t workers = most ? most * VYRE_CUDA_BLOCK_WARPS - 1 : 0;
+    uint32_t workers = most ? most * warps - 1 : 0;
     vyre_fail(err, VYRE_E_RANGE,
               "%u workers need %u blocks at once; the kernel has room for %u on this GPU",
               run->options->workers, run->launch.blocks, most);

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * The resident kernel, from the one device source: eight warps a block, warp 0 of block 0 polls.
+ * The resident kernel, from the one device source: up to 16 warps a block, each with its room in
+ * shared memory; warp 0 of block 0 polls.
  */
 #include "device/resident.h"
 
-#define WARPS 8
+#define WARPS_MOST 16
 
-extern "C" __global__ void __launch_bounds__(32 * WARPS)
+extern __shared__ __align__(16) unsigned char rooms[];
+
+extern "C" __global__ void __launch_bounds__(32 * WARPS_MOST)
     vyre_megakernel(struct dev_runtime *device, struct dev_launch launch)
 {
-    __shared__ __align__(16) struct dev_room rooms[WARPS];
     uint32_t warp = threadIdx.x / 32;
     if (threadIdx.x == 0) {
         dev_clock_shift = launch.clock_shift;
@@ -19,7 +21,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS)
         }
     }
     __syncthreads();
-    dev_resident(device, &launch, blockIdx.x * WARPS + warp, &rooms[warp]);
+    dev_resident(device, &launch, blockIdx.x * (blockDim.x / 32) + warp,
+                 (struct dev_room *)(rooms + warp * device->room_bytes));
 }
 
 /* Of a native operation that runs: see vyre/cuda.h. */

@@ -39,7 +39,7 @@ uint64_t *vyre_cuda_clock_word(struct vyre_backend_run *run, uint64_t *address)
 /* Taking and giving back.
  * ------------------------------------------------------------------------------------------- */
 
-static struct vyre_cu_memory_kind memory_kind(const struct vyre_backend_run *run)
+struct vyre_cu_memory_kind vyre_cuda_memory_kind(const struct vyre_backend_run *run)
 {
     struct vyre_cu_memory_kind kind;
     memset(&kind, 0, sizeof kind);
@@ -49,8 +49,8 @@ static struct vyre_cu_memory_kind memory_kind(const struct vyre_backend_run *run
     return kind;
 }
 
-/* How much is left, for the message of an allocation that failed. */
-static vyre_status refuse(struct vyre_backend_run *run, int result, size_t bytes, vyre_error *err)
+vyre_status vyre_cuda_refuse_memory(struct vyre_backend_run *run, int result, size_t bytes,
+                                    vyre_error *err)
 {
     size_t available = 0, total = 0;
     if (result == VYRE_CU_OUT_OF_MEMORY) run->driver.cuMemGetInfo(&available, &total);
@@ -59,35 +59,46 @@ static vyre_status refuse(struct vyre_backend_run *run, int result, size_t bytes
                           available >> 20, total >> 20);
 }
 
+int vyre_cuda_map_handle(struct vyre_backend_run *run, uint64_t handle, size_t bytes,
+                         uint64_t *address)
+{
+    const struct vyre_cuda_driver *driver = &run->driver;
+    struct vyre_cu_access access = {{VYRE_CU_LOCATION_DEVICE, run->handle},
+                                    VYRE_CU_ACCESS_READ_WRITE};
+    uint64_t at = 0;
+    int result = driver->cuMemAddressReserve(&at, bytes, 0, 0, 0);
+    if (result) return result;
+    result = driver->cuMemMap(at, bytes, 0, handle, 0);
+    if (!result) {
+        result = driver->cuMemSetAccess(at, bytes, &access, 1);
+        if (result) driver->cuMemUnmap(at, bytes);
+    }
+    if (result)
+        driver->cuMemAddressFree(at, bytes);
+    else
+        *address = at;
+    return result;
+}
+
 /* Maps `bytes`, a multiple of the granularity. The handle is released at once: the mapping keeps
  * the memory. */
 static vyre_status map_device(struct vyre_backend_run *run, size_t bytes, uint64_t *address,
                               vyre_error *err)
 {
-    const struct vyre_cuda_driver *driver = &run->driver;
-    struct vyre_cu_memory_kind kind = memory_kind(run);
-    struct vyre_cu_access access = {kind.location, VYRE_CU_ACCESS_READ_WRITE};
+    struct vyre_cu_memory_kind kind = vyre_cuda_memory_kind(run);
     uint64_t at = 0, handle = 0;
-    int result = driver->cuMemAddressReserve(&at, bytes, 0, 0, 0);
-    if (result) return refuse(run, result, bytes, err);
-    result = driver->cuMemCreate(&handle, bytes, &kind, 0);
-    if (!result) {
-        result = driver->cuMemMap(at, bytes, 0, handle, 0);
-        int released = driver->cuMemRelease(handle);
-        if (!result) {
-            result = released ? released : driver->cuMemSetAccess(at, bytes, &access, 1);
-            if (result) driver->cuMemUnmap(at, bytes);
-        }
-    }
-    if (!result) {
-        *address = at;
-        return VYRE_OK;
-    }
-    driver->cuMemAddressFree(at, bytes);
-    return refuse(run, result, bytes, err);
+    int result = run->driver.cuMemCreate(&handle, bytes, &kind, 0);
+    if (result) return vyre_cuda_refuse_memory(run, result, bytes, err);
+    result = vyre_cuda_map_handle(run, handle, bytes, &at);
+    int released = run->driver.cuMemRelease(handle);
+    if (!result && released) vyre_cuda_unmap(run, at, bytes);
+    if (!result) result = released;
+    if (result) return vyre_cuda_refuse_memory(run, result, bytes, err);
+    *address = at;
+    return VYRE_OK;
 }
 
-static void unmap_device(struct vyre_backend_run *run, uint64_t address, size_t bytes)
+void vyre_cuda_unmap(struct vyre_backend_run *run, uint64_t address, size_t bytes)
 {
     int unmapped = run->driver.cuMemUnmap(address, bytes);
     int result = run->driver.cuMemAddressFree(address, bytes);
@@ -97,8 +108,8 @@ static void unmap_device(struct vyre_backend_run *run, uint64_t address, size_t 
                       bytes, vyre_cuda_result_name(&run->driver, result));
 }
 
-static vyre_status zero(struct vyre_backend_run *run, uint64_t address, size_t bytes,
-                        vyre_error *err)
+vyre_status vyre_cuda_zero(struct vyre_backend_run *run, uint64_t address, size_t bytes,
+                           vyre_error *err)
 {
     int result = 0;
     pthread_mutex_lock(&run->store.copy_lock);
@@ -123,7 +134,7 @@ static vyre_status take_small(struct vyre_backend_run *run, size_t bytes, uint64
     if (status) return status;
     status = vyre_arena_add(&run->store.arena, granule, err);
     if (status) {
-        unmap_device(run, granule, VYRE_ARENA_GRANULE);
+        vyre_cuda_unmap(run, granule, VYRE_ARENA_GRANULE);
         return status;
     }
     *address = vyre_arena_take(&run->store.arena, bytes);
@@ -135,13 +146,13 @@ static void give_back(struct vyre_backend_run *run, uint64_t address, size_t byt
     size_t rounded;
     if (bytes >= SMALL_BYTES) {
         if (vyre_round_up_size(bytes, run->store.granularity, &rounded))
-            unmap_device(run, address, rounded);
+            vyre_cuda_unmap(run, address, rounded);
         return;
     }
     pthread_mutex_lock(&run->store.lock);
     uint64_t granule = vyre_arena_give(&run->store.arena, address, bytes ? bytes : 1);
     pthread_mutex_unlock(&run->store.lock);
-    if (granule) unmap_device(run, granule, VYRE_ARENA_GRANULE);
+    if (granule) vyre_cuda_unmap(run, granule, VYRE_ARENA_GRANULE);
 }
 
 static vyre_status alloc_now(struct vyre_backend_run *run, size_t bytes, uint64_t *address,
@@ -160,7 +171,7 @@ static vyre_status alloc_now(struct vyre_backend_run *run, size_t bytes, uint64_
         status = map_device(run, rounded, &at, err);
     }
     if (status) return status;
-    status = zero(run, at, bytes, err);
+    status = vyre_cuda_zero(run, at, bytes, err);
     if (status)
         give_back(run, at, bytes);
     else
@@ -244,7 +255,7 @@ static vyre_status read_device(struct vyre_backend_run *run, void *into, uint64_
 vyre_status vyre_cuda_store_open(struct vyre_backend_run *run, vyre_error *err)
 {
     struct vyre_cuda_store *store = &run->store;
-    struct vyre_cu_memory_kind kind = memory_kind(run);
+    struct vyre_cu_memory_kind kind = vyre_cuda_memory_kind(run);
     store->arena.memory = run->memory;
     int result = run->driver.cuMemGetAllocationGranularity(&store->granularity, &kind,
                                                            VYRE_CU_GRANULARITY_MINIMUM);
@@ -269,11 +280,12 @@ void vyre_cuda_store_close(struct vyre_backend_run *run)
     struct vyre_cuda_store *store = &run->store;
     vyre_cuda_share_close(run);
     for (uint64_t granule; (granule = vyre_arena_empty(&store->arena)) != 0;)
-        unmap_device(run, granule, VYRE_ARENA_GRANULE);
+        vyre_cuda_unmap(run, granule, VYRE_ARENA_GRANULE);
     if (store->own.base) run->driver.cuMemHostUnregister(store->own.base);
     vyre_memory_unmap(run->memory, &store->own);
 }
 
 const struct vyre_backend_memory vyre_cuda_memory = {
-    vyre_cuda_share, vyre_cuda_unshare, alloc_device, free_device, write_device, read_device,
+    vyre_cuda_share, vyre_cuda_unshare, alloc_device,     free_device,         write_device,
+    read_device,     vyre_cuda_lend,    vyre_cuda_borrow, vyre_cuda_give_back,
 };

@@ -73,6 +73,8 @@ struct vyre_cuda_launch {
     uint32_t threaded; /* the thread was started and not joined */
     uint32_t running;  /* (lock) a kernel runs, or may as soon as it is woken */
     uint32_t held;     /* (lock) somebody links */
+    uint32_t paused;   /* (lock) nothing is launched or armed until somebody resumes */
+    uint32_t forgiven; /* (lock) number of a launch that was told to park by one who gave up */
     uint32_t awaited;  /* (lock) who told the last launch to park has neither linked nor woken it */
     uint32_t first;    /* (lock) the first launch was tried, and first_result says how it went */
     int first_result;
@@ -96,7 +98,8 @@ struct vyre_backend_run {
     const vyre_options *options;
     struct vyre_cuda_driver driver;
     struct vyre_cuda_device device;
-    int handle; /* of the device */
+    int handle;          /* of the device */
+    uint32_t room_bytes; /* of each warp */
     void *context;
     void *kernel_stream;
     void *copy_stream;
@@ -117,6 +120,17 @@ vyre_status vyre_cuda_enter(struct vyre_backend_run *run, vyre_error *err);
 extern const struct vyre_backend_memory vyre_cuda_memory;
 vyre_status vyre_cuda_store_open(struct vyre_backend_run *run, vyre_error *err);
 void vyre_cuda_store_close(struct vyre_backend_run *run); /* no kernel runs; may be half open */
+/* What plain memory of the device is to the driver. */
+struct vyre_cu_memory_kind vyre_cuda_memory_kind(const struct vyre_backend_run *run);
+/* Maps the whole of an allocation, whose handle stays the caller's; a CUresult. */
+int vyre_cuda_map_handle(struct vyre_backend_run *run, uint64_t handle, size_t bytes,
+                         uint64_t *address);
+void vyre_cuda_unmap(struct vyre_backend_run *run, uint64_t address, size_t bytes);
+vyre_status vyre_cuda_zero(struct vyre_backend_run *run, uint64_t address, size_t bytes,
+                           vyre_error *err);
+/* The error of an allocation, with how much is left. */
+vyre_status vyre_cuda_refuse_memory(struct vyre_backend_run *run, int result, size_t bytes,
+                                    vyre_error *err);
 /* Eight bytes that host and device see, for the clock. */
 uint64_t *vyre_cuda_clock_word(struct vyre_backend_run *run, uint64_t *address);
 
@@ -131,6 +145,13 @@ vyre_status vyre_cuda_register(struct vyre_backend_run *run, const struct vyre_m
 int vyre_cuda_is_shared(struct vyre_backend_run *run, const void *pointer, size_t bytes);
 void vyre_cuda_store_settle(struct vyre_backend_run *run); /* no kernel runs (launch.lock) */
 void vyre_cuda_share_close(struct vyre_backend_run *run);  /* no kernel runs */
+
+/* lend.c */
+vyre_status vyre_cuda_lend(struct vyre_backend_run *run, size_t bytes,
+                           struct vyre_backend_lent *lent, vyre_error *err);
+vyre_status vyre_cuda_borrow(struct vyre_backend_run *run, struct vyre_backend_lent *lent,
+                             vyre_error *err);
+void vyre_cuda_give_back(struct vyre_backend_run *run, uint64_t address, size_t bytes);
 
 /* link.c */
 vyre_status vyre_cuda_module_open(struct vyre_backend_run *run, vyre_error *err);
@@ -147,6 +168,11 @@ void vyre_cuda_wake(struct vyre_backend_run *run);
 /* Waits until no kernel runs and keeps it so; E_BUSY: it does not end. */
 vyre_status vyre_cuda_hold(struct vyre_backend_run *run, vyre_error *err);
 void vyre_cuda_release(struct vyre_backend_run *run);
+
+/* Waits until no kernel runs, and keeps it so until resume; E_BUSY: it does not end, and goes on.
+ */
+vyre_status vyre_cuda_pause(struct vyre_backend_run *run, vyre_error *err);
+void vyre_cuda_resume(struct vyre_backend_run *run);
 
 /* Around everything that makes memory; see finite.c. */
 vyre_status vyre_cuda_memory_begin(struct vyre_backend_run *run, vyre_error *err);

@@ -19,6 +19,7 @@ void fake_reset(void)
         .memory = (size_t)1 << 30,
         .multiprocessors = 4,
         .major = 9,
+        .shared = 100 << 10,
     };
     memset(&fake, 0, sizeof fake);
     fake.version = 13000;
@@ -154,6 +155,10 @@ static int get_attribute(int *value, int attribute, int device)
     case VYRE_CU_MULTIPROCESSORS:
         *value = d->multiprocessors;
         break;
+    case VYRE_CU_SHARED_BLOCK:
+    case VYRE_CU_SHARED_EACH:
+        *value = d->shared;
+        break;
     case VYRE_CU_KERNEL_TIMEOUT:
         *value = d->watchdog;
         break;
@@ -169,6 +174,7 @@ static int get_attribute(int *value, int attribute, int device)
     case VYRE_CU_MAP_HOST_MEMORY:
     case VYRE_CU_HOST_REGISTER:
     case VYRE_CU_VIRTUAL_MEMORY:
+    case VYRE_CU_HANDLE_AS_DESCRIPTOR:
         *value = d->lacks != attribute;
         break;
     default:
@@ -252,6 +258,7 @@ const struct vyre_cuda_driver fake_driver = {
     .cuModuleUnload = fake_module_unload,
     .cuModuleGetFunction = fake_get_function,
     .cuFuncLoad = fake_func_load,
+    .cuFuncSetAttribute = fake_func_set,
     .cuOccupancyMaxActiveBlocksPerMultiprocessor = fake_occupancy,
     .cuLaunchKernel = fake_launch,
     .cuMemHostRegister = fake_register,
@@ -266,6 +273,9 @@ const struct vyre_cuda_driver fake_driver = {
     .cuMemMap = fake_map,
     .cuMemUnmap = fake_unmap,
     .cuMemSetAccess = fake_set_access,
+    .cuMemExportToShareableHandle = fake_export,
+    .cuMemImportFromShareableHandle = fake_import,
+    .cuMemGetAllocationPropertiesFromHandle = fake_properties,
     .cuMemcpyHtoDAsync = fake_copy_in,
     .cuMemcpyDtoHAsync = fake_copy_out,
     .cuMemsetD8Async = fake_set,

@@ -23,6 +23,7 @@ struct fake_device {
     int major, minor;
     int mode; /* enum vyre_cu_compute_mode */
     int watchdog;
+    int shared;   /* bytes of shared memory, of a block and of a multiprocessor */
     int lacks;    /* an attribute that is 0, or 0 */
     int no_waits; /* its streams cannot wait for a word */
 };
@@ -66,6 +67,9 @@ void fake_reset(void);
 
 /* The table. */
 extern const struct vyre_cuda_driver fake_driver;
+
+/* Memory that is shared is a memfd with this name and the number of its GPU. */
+#define FAKE_SHARED_NAME "fake-gpu-"
 
 /* The fake GPU's timer is so much behind the monotonic clock. */
 #define FAKE_CLOCK_BEHIND_NS 123456789u

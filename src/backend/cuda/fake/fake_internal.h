@@ -29,6 +29,7 @@ int fake_module_load(void **module, const void *image);
 int fake_module_unload(void *module);
 int fake_get_function(void **function, void *module, const char *name);
 int fake_func_load(void *function);
+int fake_func_set(void *function, int attribute, int value);
 int fake_occupancy(int *blocks, void *function, int threads, size_t dynamic);
 int fake_launch(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                 unsigned block_y, unsigned block_z, unsigned shared, void *stream,
@@ -50,6 +51,9 @@ int fake_unreserve(uint64_t address, size_t bytes);
 int fake_create(uint64_t *handle, size_t bytes, const struct vyre_cu_memory_kind *kind,
                 unsigned long long flags);
 int fake_release(uint64_t handle);
+int fake_export(void *out, uint64_t handle, int type, unsigned long long flags);
+int fake_import(uint64_t *handle, void *from, int type);
+int fake_properties(struct vyre_cu_memory_kind *kind, uint64_t handle);
 int fake_map(uint64_t address, size_t bytes, size_t offset, uint64_t handle,
              unsigned long long flags);
 int fake_unmap(uint64_t address, size_t bytes);

@@ -4,6 +4,7 @@
  * its stream.
  */
 #include "backend/cuda/fake/fake_internal.h"
+#include "device/warp_interp.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -95,6 +96,16 @@ int fake_func_load(void *function)
     return fake_call();
 }
 
+int fake_func_set(void *function, int attribute, int value)
+{
+    (void)function;
+    int result = fake_call();
+    if (result) return result;
+    if (attribute != VYRE_CU_FUNCTION_SHARED || value > fake.device[0].shared)
+        return VYRE_CU_INVALID_VALUE;
+    return 0;
+}
+
 int fake_occupancy(int *blocks, void *function, int threads, size_t dynamic)
 {
     (void)function, (void)threads, (void)dynamic;
@@ -123,6 +134,12 @@ static struct {
     uint32_t value;
 } kernel;
 
+/* The warps' own interpreter: what the GPU runs, compiled for this processor. */
+static uint32_t interpret(struct dev_frame *frame)
+{
+    return dev_warp_interpret(frame);
+}
+
 static void *run_warp(void *argument)
 {
     const struct warp *warp = argument;
@@ -130,7 +147,7 @@ static void *run_warp(void *argument)
         fake.kernel(warp->device, warp->launch, warp->number);
         return NULL;
     }
-    struct dev_room *room = aligned_alloc(64, (sizeof *room + 63) / 64 * 64);
+    struct dev_room *room = aligned_alloc(64, warp->device->room_bytes);
     dev_resident(warp->device, warp->launch, warp->number, room);
     free(room);
     return NULL;
@@ -167,6 +184,7 @@ static int launch_warps(struct dev_runtime *device, const struct dev_launch *lau
     __atomic_fetch_add(&fake.launches, 1, __ATOMIC_RELAXED);
     kernel.launch = *launch;
     kernel.device = device;
+    device->interpreter = (uint64_t)(uintptr_t)interpret;
     kernel.warps = calloc(count, sizeof *kernel.warps);
     kernel.count = count;
     __atomic_store_n(&fake.armed, kernel.word != NULL, __ATOMIC_RELEASE);

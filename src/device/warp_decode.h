@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * Code as a warp keeps it in its room: checked and decoded once, when the room is made ready for a
+ * program. Operands are offsets in the room. What is rare, or cannot be, is left to the interpreter
+ * that looks at every number (warp_interp.h).
+ */
+#ifndef VYRE_DEVICE_WARP_DECODE_H
+#define VYRE_DEVICE_WARP_DECODE_H
+
+#include "device/layout.h"
+#include "device/warp.h"
+#include "vm/bytecode.h"
+
+/* The words of which an instruction makes a word, lane by lane: 1, 2 or 3; 0: it is another kind.
+ */
+DEV_FN uint32_t dev_alu_sources(uint32_t op)
+{
+    switch (op) {
+#define DEV_SOURCES_W1 1
+#define DEV_SOURCES_W2 2
+#define DEV_SOURCES_W3 3
+#define DEV_SOURCES_D1 0
+#define DEV_SOURCES_D2 0
+#define DEV_SOURCES_C1 0
+#define DEV_SOURCES_C2 0
+#define VM_ALU(name, text, shape, types, expression, what)                                         \
+case VM_OP_##name:                                                                                 \
+    return DEV_SOURCES_##shape;
+#include "vm/opcodes.def"
+    case VM_OP_MOV:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+/* What the loop does with an instruction. */
+enum dev_class {
+    DEV_CLASS_W1 = 1, /* words from as many words */
+    DEV_CLASS_W2 = 2,
+    DEV_CLASS_W3 = 3,
+    DEV_CLASS_LOAD = 4, /* a word of a buffer, at an index of each lane's */
+    DEV_CLASS_STORE = 5,
+    DEV_CLASS_CONTROL = 6,
+    DEV_CLASS_ID = 7,     /* LOCALID or GLOBALID where lanes count up along x */
+    DEV_CLASS_SCALAR = 8, /* a scalar from scalars */
+    DEV_CLASS_RARE = 9    /* anything else, or damaged: the other interpreter says */
+};
+
+/* An operand is its offset in the room; of a vector, with this bit. */
+#define DEV_EACH 0x80000000u
+
+struct dev_op {
+    uint32_t op; /* opcode, class << 8, flags << 16 */
+    uint32_t d;
+    uint32_t a;
+    uint32_t b;
+    uint32_t c; /* of a control instruction: its cost, times the units */
+    uint32_t imm;
+    uint32_t reserved[2];
+};
+
+static_assert(sizeof(struct dev_op) == 32, "two loads");
+
+/* What a decoder needs to know. */
+struct dev_decoder {
+    const struct vm_header *header;
+    uint32_t registers, scalars; /* offsets in the room */
+    uint32_t units;
+};
+
+/* The operand of a number; DEV_NONE: there is no such register. */
+DEV_FN uint32_t dev_decode_operand(const struct dev_decoder *decoder, uint32_t number)
+{
+    const struct vm_header *header = decoder->header;
+    uint32_t index = number & ~VM_SCALAR;
+    if (number & VM_SCALAR)
+        return index < header->scalar_count ? decoder->scalars + index * 4 : DEV_NONE;
+    if (index >= header->register_count) return DEV_NONE;
+    return (decoder->registers + index * decoder->units * DEV_WARP * 4) | DEV_EACH;
+}
+
+/* Which class an instruction is of, and how many of b, c and d it has; a it has always. */
+DEV_FN uint32_t dev_decode_class(const struct dev_decoder *decoder, const struct vm_insn *in)
+{
+    uint32_t sources = dev_alu_sources(in->op);
+    if (sources != 0) return sources;
+    switch (in->op) {
+    case VM_OP_LD32:
+    case VM_OP_LDF32:
+        return in->a & VM_SCALAR ? DEV_CLASS_RARE : DEV_CLASS_LOAD;
+    case VM_OP_ST32:
+    case VM_OP_STF32:
+        return in->a & VM_SCALAR ? DEV_CLASS_RARE : DEV_CLASS_STORE;
+    case VM_OP_LOCALID:
+    case VM_OP_GLOBALID:
+        return in->imm == 0 && decoder->header->workgroup[0] == decoder->header->lanes
+                   ? DEV_CLASS_ID
+                   : DEV_CLASS_RARE;
+    default:
+        return vm_is_control(in->op) ? DEV_CLASS_CONTROL : DEV_CLASS_RARE;
+    }
+}
+
+/* Whether what control says can be done: targets within the code, forwards but for loops' ends. */
+DEV_FN int dev_decode_control(const struct dev_decoder *decoder, const struct vm_insn *in,
+                              uint32_t pc, struct dev_op *op)
+{
+    int back = in->op == VM_OP_NEXT || in->op == VM_OP_VNEXT;
+    int goes = in->op != VM_OP_ENDIF && in->op != VM_OP_BARRIER && in->op != VM_OP_RET &&
+               in->op != VM_OP_STEP && in->op != VM_OP_END;
+    int has_a = goes && in->op != VM_OP_ELSE && in->op != VM_OP_JUMP;
+    int has_b = in->op == VM_OP_LOOP || in->op == VM_OP_VLOOP;
+    int has_d = has_b || back;
+    if (in->op == VM_OP_VLOOP || in->op == VM_OP_VNEXT || in->op == VM_OP_RET) return 0; /* rare */
+    op->c = in->c * decoder->units;
+    if (back && op->c == 0) op->c = 1;
+    if (goes && (in->imm >= decoder->header->code_count || (!back && in->imm <= pc))) return 0;
+    if (!has_a) op->a = 0;
+    if (!has_b) op->b = 0;
+    if (!has_d) op->d = 0;
+    if (op->a == DEV_NONE || op->b == DEV_NONE || op->d == DEV_NONE) return 0;
+    uint32_t vectors = in->op == VM_OP_IF || in->op == VM_OP_IFLEAVE ? DEV_EACH : 0;
+    return !has_a || (((op->a & DEV_EACH) == vectors) && !((op->b | op->d) & DEV_EACH));
+}
+
+DEV_FN struct dev_op dev_decode(const struct dev_decoder *decoder, const struct vm_insn *in,
+                                uint32_t pc)
+{
+    struct dev_op op;
+    uint32_t class_of = dev_decode_class(decoder, in);
+    int sound = 1;
+    op.imm = in->imm;
+    op.d = dev_decode_operand(decoder, in->d);
+    op.a = dev_decode_operand(decoder, in->a);
+    op.b = dev_decode_operand(decoder, in->b);
+    op.c = dev_decode_operand(decoder, in->c);
+    op.reserved[0] = op.reserved[1] = 0;
+    if ((class_of == DEV_CLASS_LOAD || class_of == DEV_CLASS_STORE) &&
+        in->imm >= decoder->header->buffer_count)
+        class_of = DEV_CLASS_RARE;
+    if (class_of == DEV_CLASS_CONTROL) {
+        sound = dev_decode_control(decoder, in, pc, &op);
+    } else if (class_of != DEV_CLASS_RARE) {
+        if (class_of != DEV_CLASS_W2 && class_of != DEV_CLASS_W3 && class_of != DEV_CLASS_STORE)
+            op.b = op.a;
+        if (class_of != DEV_CLASS_W3) op.c = op.a;
+        if (class_of == DEV_CLASS_STORE) op.d = op.a;
+        if (class_of == DEV_CLASS_ID) op.a = op.b = op.c = op.d;
+        sound = op.a != DEV_NONE && op.b != DEV_NONE && op.c != DEV_NONE && op.d != DEV_NONE;
+        /* A scalar is made of scalars. */
+        if (class_of <= DEV_CLASS_W3 && !(op.d & DEV_EACH)) {
+            class_of = DEV_CLASS_SCALAR;
+            sound = sound && !((op.a | op.b | op.c) & DEV_EACH);
+        }
+        if (class_of == DEV_CLASS_LOAD || class_of == DEV_CLASS_ID)
+            sound = sound && (op.d & DEV_EACH) != 0;
+    }
+    if (!sound) class_of = DEV_CLASS_RARE;
+    op.op = in->op | class_of << 8 | (uint32_t)(in->flags & VM_MASKED) << 16;
+    return op;
+}
+
+#endif
