@@ -187,12 +187,13 @@ DEV_FN uint32_t dev_cas_relaxed(uint32_t *word, uint32_t expected, uint32_t desi
     return old;
 }
 
-/* Atomics of programs, on their buffers: ordered among all workers. */
+/* Atomics of programs, on their buffers: ordered among all workers. Not beyond: a GPU's atomics on
+ * memory of the host are none to its processors. */
 #    define DEV_PTX_ATOMIC(name, ptx)                                                              \
         DEV_FN uint32_t name(uint32_t *word, uint32_t value)                                       \
         {                                                                                          \
             uint32_t old;                                                                          \
-            asm volatile("atom.acq_rel.sys." ptx " %0, [%1], %2;"                                  \
+            asm volatile("atom.acq_rel.gpu." ptx " %0, [%1], %2;"                                  \
                          : "=r"(old)                                                               \
                          : "l"(word), "r"(value)                                                   \
                          : "memory");                                                              \
@@ -209,7 +210,7 @@ DEV_PTX_ATOMIC(dev_atomic_exchange, "exch.b32")
 DEV_FN uint32_t dev_atomic_cas(uint32_t *word, uint32_t expected, uint32_t desired)
 {
     uint32_t old;
-    asm volatile("atom.acq_rel.sys.cas.b32 %0, [%1], %2, %3;"
+    asm volatile("atom.acq_rel.gpu.cas.b32 %0, [%1], %2, %3;"
                  : "=r"(old)
                  : "l"(word), "r"(expected), "r"(desired)
                  : "memory");

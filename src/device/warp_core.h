@@ -132,6 +132,7 @@ DEV_FN uint32_t dev_core_fault(struct dev_core *core, uint32_t fault, uint32_t l
         frame->fault_lane = lane;
         frame->fault_detail = detail;
     }
+    dev_warp_sync();
     return DEV_FRAME_FAULT;
 }
 
@@ -225,6 +226,7 @@ DEV_FN void dev_core_push(struct dev_core *core, uint32_t number)
     uint32_t *out = dev_core_mask(core, core->level + 1);
     const uint32_t *condition = dev_vector(core, number);
     uint32_t count = 0;
+    dev_warp_sync(); /* whoever reads what lies there now */
     for (uint32_t u = 0; u < core->units; u++) {
         uint32_t yes[DEV_WARP_ROLES];
         DEV_ROLES(l)

@@ -218,6 +218,7 @@ DEV_INLINE uint32_t dev_core_store(struct dev_core *core, const struct vm_insn *
                 }
             }
         }
+        dev_warp_sync(); /* lanes of two units may meet: in their order */
     }
     if (lost.count != 0) return dev_core_outside(core, &lost);
     dev_warp_sync();

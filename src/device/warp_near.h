@@ -459,6 +459,7 @@ DEV_INLINE uint32_t dev_quick_store(const struct dev_quick *q, const struct dev_
                         dev_set(view.element + (uint64_t)at.word[k][DEV_MINE(l)] * 4,
                                 value.word[k][DEV_MINE(l)], 4);
                 }
+                dev_warp_sync(); /* lanes of two units may meet: in their order */
             }
         } else {
             dev_stores_slow(q, &view, &at, &value, first, lost);
@@ -512,6 +513,7 @@ DEV_FN void dev_quick_push(struct dev_quick *q, const struct dev_op *op)
 {
     const uint32_t base = op->a & ~DEV_EACH;
     uint32_t count = 0;
+    dev_warp_sync(); /* whoever reads what lies there now */
     for (uint32_t u = 0; u < q->units; u++) {
         uint32_t yes[DEV_WARP_ROLES];
         DEV_ROLES(l)
