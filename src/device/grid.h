@@ -118,7 +118,7 @@ DEV_FN struct dev_cut dev_run_cut(struct dev_runtime *rt, struct dev_run *run)
         struct dev_frame *frame = dev_frame_at(rt, index);
         if (frame->number < cut.lowest) cut.lowest = frame->number;
         cut.dropped += 1 + (frame->rest_end - frame->rest);
-        run->waiting = frame->next;
+        dev_store_relaxed(&run->waiting, frame->next);
         frame->next = rt->free_frame;
         dev_store_relaxed(&rt->free_frame, index);
     }
@@ -194,7 +194,7 @@ DEV_FN void dev_turn_tell(struct dev_runtime *rt, uint32_t entry_index, struct d
         /* Behind the others: workgroups may wait for each other. */
         dev_frame_at(rt, turn->aside)->next = DEV_NONE;
         if (run->waiting == DEV_NONE)
-            run->waiting = turn->aside;
+            dev_store_relaxed(&run->waiting, turn->aside);
         else
             dev_frame_at(rt, run->waiting_last)->next = turn->aside;
         run->waiting_last = turn->aside;

@@ -338,7 +338,8 @@ struct dev_runtime {
     uint32_t
         waiting_mask; /* bit p: level p is not empty; read without the lock for a hint (atomic) */
     struct dev_level levels[VYRE_PRIORITIES];
-    uint32_t pushes; /* how often a worker was wanted for what is in the run queues */
+    uint32_t pushes; /* (also read without the lock for a hint) how often a worker was wanted for
+                        what is in the run queues */
     uint32_t pushes_pad;
     uint32_t free_run;     /* list of free runs */
     uint32_t free_runs;    /* how many; read by the poller for a hint (atomic) */

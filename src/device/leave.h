@@ -14,7 +14,8 @@
 DEV_FN int dev_resident_quiet(struct dev_poller *p)
 {
     struct dev_runtime *rt = p->rt;
-    uint32_t busy = p->lagging || p->oldest != p->posted || p->pushes != rt->pushes ||
+    uint32_t busy = p->lagging || p->oldest != p->posted ||
+                    p->pushes != dev_load_relaxed(&rt->pushes) ||
                     dev_load_relaxed(&rt->free_count) + rt->waiting_ops != rt->inflight_slots;
     for (uint32_t i = 0; i < rt->watch_count && !busy; i++)
         busy = !dev_queue_ended(&rt->queues[rt->watch[i].queue]);

@@ -124,8 +124,8 @@ DEV_NO_INLINE uint32_t dev_resident_pass(struct dev_poller *p, uint32_t news)
     p->stopping = dev_warp_first(rt->shutdown);
     p->busy = 1;
     p->glance.still = 0;
-    p->unsettled = rt->waiting_list != DEV_NONE || rt->barriers != 0 || p->pushes != rt->pushes ||
-                   rt->spread != DEV_NONE;
+    p->unsettled = rt->waiting_list != DEV_NONE || rt->barriers != 0 ||
+                   p->pushes != dev_load_relaxed(&rt->pushes) || rt->spread != DEV_NONE;
     dev_favourite_load(p, &p->glance.fav);
     dev_roles_load(p);
     return progress;

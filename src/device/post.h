@@ -119,7 +119,7 @@ DEV_FN void dev_post_entries(struct dev_poller *p)
     dev_warp_sync();
     DEV_FIRST p->rt->spread = index;
     dev_warp_sync();
-    uint32_t wanted = dev_warp_first(p->rt->pushes) - p->pushes;
+    uint32_t wanted = dev_warp_first(dev_load_relaxed(&p->rt->pushes)) - p->pushes;
     uint32_t room = wanted != 0 ? dev_handover_room(p) : 0;
     if (wanted > room) wanted = room;
     if (wanted == 0) return;

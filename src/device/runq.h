@@ -70,7 +70,7 @@ DEV_FN void dev_runq_push(struct dev_runtime *rt, uint32_t index, uint64_t since
     node->last = index;
     if (level->waiting == 0) level->since_ns = since_ns;
     dev_level_count(rt, priority, level->waiting + 1);
-    rt->pushes++;
+    dev_store_relaxed(&rt->pushes, rt->pushes + 1);
 }
 
 /* The level to serve: one that has waited too long, the longest first, else the most urgent up to
