@@ -58,7 +58,7 @@ install(TARGETS vyre_host vyre_cuda_peers RUNTIME DESTINATION "${CMAKE_INSTALL_L
 install(FILES "${PROJECT_SOURCE_DIR}/man/vyre.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 install(FILES "${PROJECT_SOURCE_DIR}/cli/completion/vyre.bash"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME vyre)
-foreach(document builtins bytecode compat device-host dispatch language native-cuda performance platforms programs
+foreach(document builtins bytecode compat device-host dispatch language native-cuda performance platforms programs sharing
         verify vitals wire)
     install(FILES "${PROJECT_SOURCE_DIR}/docs/${document}.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 endforeach()
