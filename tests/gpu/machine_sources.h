@@ -232,7 +232,7 @@ static const struct machine_source machine_sources[] = {
      "kernel beyond(in u32 x[], inout u32 y[])\n"
      "{\n"
      "    y[i * 3] = x[i + 17] + x[0xFFFFFFFF - i];\n"
-     "    y[i + 100] += 1;\n"
+     "    y[i * 3 + 1] += 1;\n"
      "}\n"},
     {"out of bounds, strict", VYRE_KERNEL_STRICT, 1, 50, VYRE_FAULT_OUT_OF_BOUNDS,
      "kernel beyond(in u32 x[], inout u32 y[])\n"
