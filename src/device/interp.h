@@ -38,7 +38,7 @@ DEV_FN uint32_t dev_mask_below(struct dev_frame *frame, const uint32_t *d, uint3
         out[i] = mask;
         count += mask & 1u;
     }
-    return dev_lanes_count(count);
+    return count;
 }
 
 DEV_FN void dev_vloop(struct dev_frame *frame, const struct vm_insn *in)
@@ -141,7 +141,6 @@ DEV_FN void dev_identify(struct dev_frame *frame, const struct vm_insn *in)
     if (in->op == VM_OP_GROUPID || in->op == VM_OP_BUFLEN) {
         frame->scalars[in->d & ~VM_SCALAR] =
             in->op == VM_OP_GROUPID ? frame->group[in->imm] : frame->views[in->imm].count;
-        dev_lanes_agree();
         return;
     }
     const uint32_t *local = frame->local + (size_t)in->imm * frame->program->stride;
@@ -190,17 +189,14 @@ DEV_FN uint32_t dev_control(struct dev_frame *frame, const struct vm_insn *in)
         break;
     case VM_OP_LOOP: {
         uint32_t from = frame->scalars[in->a & ~VM_SCALAR];
-        if (dev_lanes_first()) frame->scalars[in->d & ~VM_SCALAR] = from;
+        frame->scalars[in->d & ~VM_SCALAR] = from;
         if (from >= frame->scalars[in->b & ~VM_SCALAR]) frame->pc = in->imm;
-        dev_lanes_agree();
         break;
     }
     case VM_OP_NEXT: {
         uint32_t next = frame->scalars[in->d & ~VM_SCALAR] + 1u;
-        dev_lanes_agree();
-        if (dev_lanes_first()) frame->scalars[in->d & ~VM_SCALAR] = next;
+        frame->scalars[in->d & ~VM_SCALAR] = next;
         back = next < frame->scalars[in->a & ~VM_SCALAR] && frame->active[frame->level] != 0;
-        dev_lanes_agree();
         break;
     }
     case VM_OP_VLOOP:
@@ -213,7 +209,6 @@ DEV_FN uint32_t dev_control(struct dev_frame *frame, const struct vm_insn *in)
         dev_return(frame);
         break;
     default: /* BARRIER and STEP: lockstep has done it */
-        dev_lanes_agree();
         break;
     }
     if (back) frame->pc = in->imm;

@@ -35,10 +35,7 @@ DEV_FN struct dev_alu dev_alu_begin(struct dev_frame *frame, const struct vm_ins
 DEV_FN void dev_alu_end(struct dev_frame *frame, const struct vm_insn *in,
                         const struct dev_alu *alu)
 {
-    if (in->d & VM_SCALAR)
-        dev_lanes_agree();
-    else
-        dev_result_done(frame, in, alu->d);
+    if (!(in->d & VM_SCALAR)) dev_result_done(frame, in, alu->d);
 }
 
 /* Scalar operands of a scalar instruction are vectors of one lane. */
@@ -80,26 +77,22 @@ DEV_FN void dev_alu_end(struct dev_frame *frame, const struct vm_insn *in,
 #define DEV_RUN_MATH_ALL(expression, near) DEV_RUN_W1(expression)
 
 /* A branch in each lane costs more than a look at all of them. A value for all lanes is computed
- * once; on the GPU each thread has its own branch anyway. */
-#if defined(__CUDACC__)
-#    define DEV_RUN_MATH_NEAR(expression, near) DEV_RUN_W1(expression)
-#else
-#    define DEV_RUN_MATH_NEAR(expression, near)                                                    \
-        do {                                                                                       \
-            const uint32_t *va = dev_operand(frame, in->a).word;                                   \
-            struct dev_alu alu = dev_alu_begin(frame, in);                                         \
-            if (in->a & VM_SCALAR) {                                                               \
-                const uint32_t a = va[0];                                                          \
-                const uint32_t value = (expression);                                               \
-                DEV_LANES(i, alu.n) alu.d[i] = value;                                              \
-            } else if (DEV_LIKELY(!dev_math_any_far(va, alu.n))) {                                 \
-                DEV_LOOP1(va[i], near)                                                             \
-            } else {                                                                               \
-                DEV_LOOP1(va[i], expression)                                                       \
-            }                                                                                      \
-            dev_alu_end(frame, in, &alu);                                                          \
-        } while (0)
-#endif
+ * once. */
+#define DEV_RUN_MATH_NEAR(expression, near)                                                        \
+    do {                                                                                           \
+        const uint32_t *va = dev_operand(frame, in->a).word;                                       \
+        struct dev_alu alu = dev_alu_begin(frame, in);                                             \
+        if (in->a & VM_SCALAR) {                                                                   \
+            const uint32_t a = va[0];                                                              \
+            const uint32_t value = (expression);                                                   \
+            DEV_LANES(i, alu.n) alu.d[i] = value;                                                  \
+        } else if (DEV_LIKELY(!dev_math_any_far(va, alu.n))) {                                     \
+            DEV_LOOP1(va[i], near)                                                                 \
+        } else {                                                                                   \
+            DEV_LOOP1(va[i], expression)                                                           \
+        }                                                                                          \
+        dev_alu_end(frame, in, &alu);                                                              \
+    } while (0)
 
 #define DEV_RUN_W2(expression)                                                                     \
     do {                                                                                           \
@@ -242,7 +235,6 @@ DEV_FN uint32_t dev_put_begin(struct dev_frame *frame, const struct vm_insn *in,
             (void)b;                                                                               \
             put(frame, in, i, (expression));                                                       \
         }                                                                                          \
-        dev_lanes_agree();                                                                         \
     } while (0)
 #define DEV_RUN_D1(expression) DEV_RUN_DOUBLES(dev_double_put, 2, a, expression)
 #define DEV_RUN_D2(expression) DEV_RUN_DOUBLES(dev_double_put, 2, b, expression)
@@ -263,7 +255,6 @@ DEV_FN uint32_t dev_put_begin(struct dev_frame *frame, const struct vm_insn *in,
                 return dev_fault_at(frame, (uint32_t)(code), i, a);                                \
             dev_word_put(frame, in, i, (result));                                                  \
         }                                                                                          \
-        dev_lanes_agree();                                                                         \
     } while (0)
 
 #endif

@@ -62,7 +62,7 @@ DEV_FN int dev_side_by_side(const struct dev_frame *frame, uint32_t number,
     if (frame->rows[number]) return 1;
     DEV_LANES(i, lanes)
     differs |= index.word[i] - base - i;
-    return dev_lanes_count(differs != 0) == 0;
+    return differs == 0;
 }
 
 /* 1: no lane's index is out of bounds, active or not. */
@@ -73,7 +73,7 @@ DEV_FN int dev_all_inside(const struct dev_frame *frame, struct dev_operand inde
     if (index.scalar) return at[0] < length;
     DEV_LANES(i, lanes)
     outside |= at[i] >= length ? 1u : 0u;
-    return dev_lanes_count(outside) == 0;
+    return outside == 0;
 }
 
 /* One element of 1, 2, 4, 8 or 16 bytes, as whole words. */
@@ -106,7 +106,7 @@ DEV_INLINE void dev_load_uniform(struct dev_frame *frame, const struct vm_insn *
         struct vm_insn one = *in;
         one.d = (uint16_t)(in->d + k);
         if (in->d & VM_SCALAR) {
-            if (dev_lanes_first()) frame->scalars[one.d & ~VM_SCALAR] = word[k];
+            frame->scalars[one.d & ~VM_SCALAR] = word[k];
             continue;
         }
         uint32_t *d = dev_result(frame, &one);
@@ -115,7 +115,6 @@ DEV_INLINE void dev_load_uniform(struct dev_frame *frame, const struct vm_insn *
         d[i] = value;
         dev_result_done(frame, &one, d);
     }
-    dev_lanes_agree();
 }
 
 /* Elements side by side, all within bounds, for all lanes. */
@@ -177,23 +176,18 @@ DEV_INLINE uint32_t dev_load_any(struct dev_frame *frame, const struct vm_insn *
                 if (mask[i] != 0 || !(in->flags & VM_MASKED)) d[k * stride + i] = word[k] & keep;
         }
     }
-    return dev_lanes_count(lost & 1u) != 0 ? dev_out_of_bounds(frame, index, length) : 0;
+    return lost != 0 ? dev_out_of_bounds(frame, index, length) : 0;
 }
 
 /* Whether registers may show the buffer itself instead of a copy of it. */
 DEV_FN int dev_load_by_reference(const struct dev_frame *frame, const struct vm_insn *in,
                                  const struct dev_view *view, uint32_t first)
 {
-#if defined(__CUDACC__)
-    (void)frame, (void)in, (void)view, (void)first;
-    return 0;
-#else
-#    if !defined(VM_LAZY_FLUSH)
+#if !defined(VM_LAZY_FLUSH)
     if (in->op == VM_OP_LDF32) return 0;
-#    endif
+#endif
     return view->constant && (!(in->flags & VM_MASKED) || dev_frame_full(frame)) &&
            (uint64_t)first + frame->program->stride <= view->length;
-#endif
 }
 
 /* A load of elements of `bytes` bytes (a constant where this is inlined). */
@@ -228,11 +222,10 @@ DEV_INLINE uint32_t dev_load_float(struct dev_frame *frame, const struct vm_insn
         uint32_t n = dev_frame_width(frame);
         DEV_LANES(i, n)
         d[i] = vm_flush_now(d[i]);
-    } else if (fault == 0 && dev_lanes_first()) {
+    } else if (fault == 0) {
         uint32_t *d = &frame->scalars[in->d & ~VM_SCALAR];
         *d = vm_flush_now(*d);
     }
-    dev_lanes_agree();
 #endif
     return fault;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * Loops over the lanes of a workgroup, and masks. On the CPU one thread runs all lanes of an
- * instruction, in a loop that the compiler makes vector code of; on the GPU each thread of a block
- * runs its lanes, and what all must agree on is counted by the block.
+ * Loops over the lanes of a workgroup, and masks, where a worker is a thread: it runs all lanes of
+ * an instruction, in a loop that the compiler makes vector code of. Warps have their own
+ * (warp_core.h).
  *
  * A register may be source and result of one instruction, lane by lane; it is never read at another
  * lane than it is written, so the loops carry no dependence (DEV_LANES says so to the compiler).
@@ -12,55 +12,11 @@
 
 #include "device/frame.h"
 
-#if defined(__CUDACC__)
-
-#    define DEV_LANES(i, n) for (uint32_t i = threadIdx.x; i < (n); i += blockDim.x)
-
-/* After a scalar register was written, before it is read. */
-DEV_FN void dev_lanes_agree(void)
-{
-    __syncthreads();
-}
-
-DEV_FN uint32_t dev_lanes_count(uint32_t mine)
-{
-    __shared__ uint32_t total;
-    __syncthreads();
-    if (threadIdx.x == 0) total = 0;
-    __syncthreads();
-    if (mine != 0) atomicAdd(&total, mine);
-    __syncthreads();
-    return total;
-}
-
-DEV_FN int dev_lanes_first(void)
-{
-    return threadIdx.x == 0;
-}
-
+#if defined(__clang__)
+#    define DEV_LANES(i, n)                                                                        \
+        _Pragma("clang loop vectorize(assume_safety)") for (uint32_t i = 0; i < (n); i++)
 #else
-
-#    if defined(__clang__)
-#        define DEV_LANES(i, n)                                                                    \
-            _Pragma("clang loop vectorize(assume_safety)") for (uint32_t i = 0; i < (n); i++)
-#    else
-#        define DEV_LANES(i, n) _Pragma("GCC ivdep") for (uint32_t i = 0; i < (n); i++)
-#    endif
-
-DEV_FN void dev_lanes_agree(void)
-{
-}
-
-DEV_FN uint32_t dev_lanes_count(uint32_t mine)
-{
-    return mine;
-}
-
-DEV_FN int dev_lanes_first(void)
-{
-    return 1;
-}
-
+#    define DEV_LANES(i, n) _Pragma("GCC ivdep") for (uint32_t i = 0; i < (n); i++)
 #endif
 
 /* Padded lanes, a multiple of VM_LANE_UNIT: loops over registers run to here, without a rest. */
@@ -78,11 +34,7 @@ DEV_FN uint32_t *dev_vector_place(const struct dev_frame *frame, uint32_t number
 /* Where the value of a register is read. */
 DEV_FN const uint32_t *dev_vector(const struct dev_frame *frame, uint32_t number)
 {
-#if defined(__CUDACC__)
-    return dev_vector_place(frame, number);
-#else
     return frame->vectors[number];
-#endif
 }
 
 /* The place of a register that is about to be written in every lane. Operands are looked up before:
@@ -90,10 +42,8 @@ DEV_FN const uint32_t *dev_vector(const struct dev_frame *frame, uint32_t number
 DEV_FN uint32_t *dev_vector_new(struct dev_frame *frame, uint32_t number)
 {
     uint32_t *place = dev_vector_place(frame, number);
-#if !defined(__CUDACC__)
     frame->vectors[number] = place;
     frame->rows[number] = 0;
-#endif
     return place;
 }
 
@@ -126,12 +76,8 @@ DEV_FN struct dev_operand dev_operand(const struct dev_frame *frame, uint32_t nu
 /* The register shows memory that does not change while it does. */
 DEV_FN void dev_vector_refer(struct dev_frame *frame, uint32_t number, const void *memory)
 {
-#if defined(__CUDACC__)
-    (void)frame, (void)number, (void)memory;
-#else
     frame->vectors[number] = (const uint32_t *)memory;
     frame->rows[number] = 0;
-#endif
 }
 
 /* The place of a register, with its value in it: to be written in some lanes, or read as a part of
@@ -199,7 +145,7 @@ DEV_FN uint32_t dev_mask_and(uint32_t *to, const uint32_t *from, const uint32_t 
         to[i] = mask;
         count += mask & 1u;
     }
-    return dev_lanes_count(count);
+    return count;
 }
 
 /* to = those of `from` that are not in `to`; returns how many. */
@@ -212,7 +158,7 @@ DEV_FN uint32_t dev_mask_others(uint32_t *to, const uint32_t *from, uint32_t n)
         to[i] = mask;
         count += mask & 1u;
     }
-    return dev_lanes_count(count);
+    return count;
 }
 
 #endif

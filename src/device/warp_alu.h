@@ -67,63 +67,18 @@ DEV_FN uint32_t dev_alu_units(const struct dev_core *core, const struct vm_insn 
         }                                                                                          \
     }
 
-/* Words from words, `sources` of them: the middle of an instruction, which is each one's own. The
- * fewer there are to choose from, the quicker it is found. */
-DEV_INLINE void dev_compute(uint32_t op, uint32_t sources, const struct dev_pass *a_words,
-                            const struct dev_pass *b_words, const struct dev_pass *c_words,
-                            struct dev_pass *result_words)
-{
-    const struct dev_pass pa = *a_words, pb = *b_words, pc = *c_words;
-    struct dev_pass result = pa; /* MOV */
-    if (sources == 2) {
-        switch (op) {
-#define DEV_CASE_W1(name, expression)
-#define DEV_CASE_W2(name, expression)                                                              \
-case VM_OP_##name:                                                                                 \
-    DEV_COMPUTE(expression);                                                                       \
-    break;
-#define DEV_CASE_W3(name, expression)
-#define DEV_CASE_D1(name, expression)
-#define DEV_CASE_D2(name, expression)
-#define DEV_CASE_C1(name, expression)
-#define DEV_CASE_C2(name, expression)
-#define VM_ALU(name, text, shape, types, expression, what) DEV_CASE_##shape(name, expression)
-#include "vm/opcodes.def"
-        default:
-            break;
-        }
-    } else if (sources == 3) {
-        switch (op) {
-#undef DEV_CASE_W2
-#undef DEV_CASE_W3
-#define DEV_CASE_W2(name, expression)
-#define DEV_CASE_W3(name, expression)                                                              \
-case VM_OP_##name:                                                                                 \
-    DEV_COMPUTE(expression);                                                                       \
-    break;
-#define VM_ALU(name, text, shape, types, expression, what) DEV_CASE_##shape(name, expression)
-#include "vm/opcodes.def"
-        default:
-            break;
-        }
-    } else {
-        switch (op) {
-#undef DEV_CASE_W1
-#undef DEV_CASE_W3
-#define DEV_CASE_W3(name, expression)
 #define DEV_CASE_W1(name, expression)                                                              \
 case VM_OP_##name:                                                                                 \
     DEV_COMPUTE(expression);                                                                       \
     break;
-#define VM_ALU(name, text, shape, types, expression, what) DEV_CASE_##shape(name, expression)
-#include "vm/opcodes.def"
-        default:
-            break;
-        }
-    }
-    *result_words = result;
-}
+#define DEV_CASE_W2 DEV_CASE_W1
+#define DEV_CASE_W3 DEV_CASE_W1
+#define DEV_CASE_D1(name, expression)
+#define DEV_CASE_D2(name, expression)
+#define DEV_CASE_C1(name, expression)
+#define DEV_CASE_C2(name, expression)
 
+/* Words from words: fetched and put the same way for all, so only the middle is each one's own. */
 DEV_INLINE void dev_core_words(struct dev_core *core, const struct vm_insn *in, uint32_t sources)
 {
     const struct dev_source sa = dev_source(core, in->a), sb = dev_source(core, in->b),
@@ -134,7 +89,13 @@ DEV_INLINE void dev_core_words(struct dev_core *core, const struct vm_insn *in, 
         dev_fetch(&pa, sa, first, units);
         dev_fetch(&pb, sb, first, sources >= 2 ? units : 0);
         dev_fetch(&pc, sc, first, sources >= 3 ? units : 0);
-        dev_compute(in->op, sources, &pa, &pb, &pc, &result);
+        switch (in->op) {
+#define VM_ALU(name, text, shape, types, expression, what) DEV_CASE_##shape(name, expression)
+#include "vm/opcodes.def"
+        default: /* MOV */
+            result = pa;
+            break;
+        }
         dev_put(core, in, &result, first, units);
     }
 }

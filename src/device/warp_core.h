@@ -110,15 +110,6 @@ DEV_FN uint32_t dev_first_bit(uint32_t word)
 #endif
 }
 
-DEV_FN uint32_t dev_last_bit(uint32_t word)
-{
-#if defined(__CUDACC__)
-    return 31u - (uint32_t)__clz((int)word);
-#else
-    return 31u - (uint32_t)__builtin_clz(word);
-#endif
-}
-
 /* The slot faults at this instruction. */
 DEV_FN uint32_t dev_core_fault(struct dev_core *core, uint32_t fault, uint32_t lane,
                                uint32_t detail)
@@ -149,11 +140,9 @@ struct dev_lost {
     uint32_t index;
 };
 
-/* Those of one unit, with their indices. */
-DEV_FN void dev_lost_note(struct dev_lost *lost, const struct dev_core *core, uint32_t unit,
-                          const uint32_t *out, const uint32_t *index)
+/* Those of one unit: a bit each in `word`, and the indices of all lanes. */
+DEV_FN void dev_lost_add(struct dev_lost *lost, uint32_t unit, uint32_t word, const uint32_t *index)
 {
-    uint32_t word = dev_warp_ballot(out) & dev_core_mask(core, core->level)[unit];
     if (word == 0) return;
     if (lost->count == 0) {
         uint32_t role = dev_first_bit(word);
@@ -161,6 +150,13 @@ DEV_FN void dev_lost_note(struct dev_lost *lost, const struct dev_core *core, ui
         lost->index = dev_warp_word32(index, role);
     }
     lost->count += dev_popcount(word);
+}
+
+DEV_FN void dev_lost_note(struct dev_lost *lost, const struct dev_core *core, uint32_t unit,
+                          const uint32_t *out, const uint32_t *index)
+{
+    uint32_t word = dev_warp_ballot(out) & dev_core_mask(core, core->level)[unit];
+    dev_lost_add(lost, unit, word, index);
 }
 
 /* Counts them, or faults with the first. */

@@ -12,7 +12,7 @@
 #include "device/frame_start.h"
 #include "device/warp.h"
 #include "device/warp_decode.h"
-#include "vyre/buffer.h"
+#include "vyre/program.h"
 
 enum dev_part {
     DEV_PART_HEADER = 0,
@@ -79,15 +79,15 @@ DEV_FN struct dev_warp_layout dev_warp_layout(const struct vm_header *program, u
     return at;
 }
 
-/* What a completion says, in this result, of a run whose workgroups do not fit a room. */
+/* The result in which a completion says what of a run's workgroups does not fit a room (enum
+ * vyre_run_place). */
 #define DEV_RESULT_FAR 6u
-enum dev_far_flag { DEV_FAR_REGISTERS = 1, DEV_FAR_SHARED = 2 };
 
 DEV_FN uint32_t dev_warp_far(const struct vm_header *program, uint32_t room)
 {
     struct dev_warp_layout at = dev_warp_layout(program, room);
-    return (at.near_at[DEV_PART_REGISTERS] == DEV_NONE ? (uint32_t)DEV_FAR_REGISTERS : 0u) |
-           (at.near_at[DEV_PART_SHARED] == DEV_NONE ? (uint32_t)DEV_FAR_SHARED : 0u);
+    return (at.near_at[DEV_PART_REGISTERS] == DEV_NONE ? (uint32_t)VYRE_RUN_REGISTERS_FAR : 0u) |
+           (at.near_at[DEV_PART_SHARED] == DEV_NONE ? (uint32_t)VYRE_RUN_WORKGROUP_FAR : 0u);
 }
 
 /* The bytes that a frame of this program takes in device memory, whoever runs it. */

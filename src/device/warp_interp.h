@@ -10,7 +10,7 @@
 #ifndef VYRE_DEVICE_WARP_INTERP_H
 #define VYRE_DEVICE_WARP_INTERP_H
 
-#include "device/warp_near.h"
+#include "device/warp_near_memory.h"
 
 DEV_FN void dev_core_subgroup(struct dev_core *core, const struct vm_insn *in)
 {

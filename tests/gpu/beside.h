@@ -9,13 +9,14 @@
 #include "gpu.h"
 #include "hostile.h"
 
-enum { BUFFERS = 4, GUARD_BYTES = 5000 };
+enum { BUFFERS = 4, GUARD_BYTES = 5000, NEIGHBOURS = 2, FIRST = 2, STILL = 4 };
 
 /* A tenant beside; its buffers are known to the attacker. */
 struct neighbour {
     struct bystander live;
     vyre_buffer *buffers[BUFFERS];
     uint32_t tenant;
+    pthread_t thread;
 };
 
 static unsigned char guard_byte(uint32_t tenant, uint32_t buffer, size_t at)
@@ -64,6 +65,41 @@ static uint32_t foreign_words(vyre *rt, uint32_t tenant, bool counts)
     for (uint32_t i = 0; i < 256; i++)
         changed += words[i] != 0 && (i != BYSTANDER_WORD || !counts);
     return changed;
+}
+
+static void begin_lives(struct neighbour *beside)
+{
+    for (uint32_t i = 0; i < NEIGHBOURS; i++)
+        if (pthread_create(&beside[i].thread, NULL, bystander_live, &beside[i].live) != 0)
+            bail("no thread");
+}
+
+/* What a campaign came to, which ends here: every slot of the attacker has ended, and nobody beside
+ * was harmed. `changed` bytes were found on the way. */
+static void judge_campaign(vyre *rt, const struct attacker *a, struct neighbour *beside,
+                           uint32_t changed, const char *name)
+{
+    uint32_t wrong = 0, words = 0;
+    bool alive = true;
+    for (uint32_t i = 0; i < NEIGHBOURS; i++) {
+        alive = reaches(&beside[i].live.ran, atomic_load(&beside[i].live.ran) + 16) && alive;
+        atomic_store(&beside[i].live.stop, 1);
+        pthread_join(beside[i].thread, NULL);
+        wrong += beside[i].live.wrong;
+        changed += damage(&beside[i]);
+        words += foreign_words(rt, FIRST + i, true);
+    }
+    note("%" PRIu64 " slots: %" PRIu64 " done, %" PRIu64 " faulted; beside them ran %u and %u",
+         a->accepted, a->outcomes[VYRE_DONE], a->outcomes[VYRE_FAULTED], beside[0].live.ran,
+         beside[1].live.ran);
+    is_u64(a->ended, a->accepted, "%s: every accepted slot ended", name);
+    is_u64(a->strange, 0, "once, done or faulted with a code");
+    ok(a->outcomes[VYRE_DONE] > 0 && a->outcomes[VYRE_FAULTED] > 0, "some in each way");
+    ok(alive, "the tenants beside live on");
+    is_u64(wrong, 0, "their results were right");
+    is_u64(changed, 0, "their buffers are as they were");
+    is_u64(words + foreign_words(rt, 0, false) + foreign_words(rt, STILL, false), 0,
+           "and so are everybody's words");
 }
 
 #endif

@@ -7,7 +7,7 @@
  */
 #include "beside.h"
 
-enum { SLOTS = 1024, NEIGHBOURS = 2, FIRST = 2, STILL = 4 };
+enum { SLOTS = 1024 };
 
 /* The attacker.
  * ------------------------------------------------------------------------------------------- */
@@ -69,10 +69,8 @@ static void campaign(uint64_t seed, uint64_t slots, uint32_t flags, bool after_d
     static struct attacker a;
     static uint32_t handles[HANDLES];
     static struct neighbour beside[NEIGHBOURS];
-    pthread_t thread[NEIGHBOURS];
     vyre_options options = gpu_options();
-    uint32_t wrong = 0, changed = 0, words = 0;
-    bool alive = true;
+    char name[64];
     options.seal_polls = 20;
     vyre *rt = gpu_open(&options);
     a = (struct attacker){.queue = gpu_queue(rt, SLOTS, 1, flags),
@@ -88,31 +86,11 @@ static void campaign(uint64_t seed, uint64_t slots, uint32_t flags, bool after_d
     for (uint32_t i = 0; i < NEIGHBOURS; i++)
         make_neighbour(&beside[i], rt, FIRST + i);
     gather_handles(handles, rt, beside, &a.state);
-    for (uint32_t i = 0; i < NEIGHBOURS; i++)
-        if (pthread_create(&thread[i], NULL, bystander_live, &beside[i].live) != 0)
-            bail("no thread");
+    begin_lives(beside);
     attacker_attack(&a, slots);
-    for (uint32_t i = 0; i < NEIGHBOURS; i++) {
-        alive = reaches(&beside[i].live.ran, atomic_load(&beside[i].live.ran) + 16) && alive;
-        atomic_store(&beside[i].live.stop, 1);
-        pthread_join(thread[i], NULL);
-        wrong += beside[i].live.wrong;
-        changed += damage(&beside[i]);
-        words += foreign_words(rt, FIRST + i, true);
-    }
-    note("%" PRIu64 " slots: %" PRIu64 " done, %" PRIu64 " faulted; beside them ran %u and %u",
-         a.accepted, a.outcomes[VYRE_DONE], a.outcomes[VYRE_FAULTED], beside[0].live.ran,
-         beside[1].live.ran);
-    is_u64(a.ended, a.accepted, "%s%s: every accepted slot ended",
-           flags == VYRE_QUEUE_SEALED ? "sealed" : "not sealed",
-           after_doorbell ? ", written over after the doorbell" : "");
-    is_u64(a.strange, 0, "once, done or faulted with a code");
-    ok(a.outcomes[VYRE_DONE] > 0 && a.outcomes[VYRE_FAULTED] > 0, "some in each way");
-    ok(alive, "the tenants beside live on");
-    is_u64(wrong, 0, "their results were right");
-    is_u64(changed, 0, "their buffers are as they were");
-    is_u64(words + foreign_words(rt, 0, false) + foreign_words(rt, STILL, false), 0,
-           "and so are everybody's words");
+    snprintf(name, sizeof name, "%s%s", flags == VYRE_QUEUE_SEALED ? "sealed" : "not sealed",
+             after_doorbell ? ", written over after the doorbell" : "");
+    judge_campaign(rt, &a, beside, 0, name);
     vyre_close(rt);
 }
 

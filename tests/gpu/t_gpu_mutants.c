@@ -25,7 +25,7 @@
 
 #include "oracle/generate.h"
 
-enum { SLOTS = 512, PROGRAMS = 12, ROUND = 3000, NEIGHBOURS = 2, FIRST = 2, STILL = 4 };
+enum { SLOTS = 512, PROGRAMS = 12, ROUND = 3000 };
 #define DEADLINE_NS (gpu_is_cuda() ? 20000000u : 50000000u)
 
 /* One program with its buffers; between them lies one of a neighbour's. */
@@ -192,13 +192,11 @@ static void campaign(uint64_t seed, uint64_t slots, uint32_t flags)
 {
     static struct attacker a;
     static struct neighbour beside[NEIGHBOURS];
-    pthread_t thread[NEIGHBOURS];
     vyre_options options = gpu_options();
     vyre_queue_options how = VYRE_QUEUE_OPTIONS_INIT;
     vyre_description description = VYRE_DESCRIPTION_INIT;
-    uint32_t wrong = 0, changed = 0, words = 0;
+    uint32_t changed = 0;
     uint64_t rng = seed;
-    bool alive = true;
     vyre_error err;
     options.step_budget = flags == VYRE_QUEUE_SEALED ? VYRE_DEFAULT : 50;
     options.seal_polls = 20;
@@ -209,36 +207,17 @@ static void campaign(uint64_t seed, uint64_t slots, uint32_t flags)
     how.flags = flags;
     how.deadline_ns = DEADLINE_NS;
     must(vyre_queue_open(rt, &how, &a.queue, &err), &err);
-    for (uint32_t i = 0; i < NEIGHBOURS; i++) {
+    for (uint32_t i = 0; i < NEIGHBOURS; i++)
         make_neighbour(&beside[i], rt, FIRST + i);
-        if (pthread_create(&thread[i], NULL, bystander_live, &beside[i].live) != 0)
-            bail("no thread");
-    }
+    begin_lives(beside);
     while (a.accepted < slots) {
         run_round(rt, &a, &rng);
         for (uint32_t i = 0; i < NEIGHBOURS; i++)
             changed += damage(&beside[i]);
     }
-    for (uint32_t i = 0; i < NEIGHBOURS; i++) {
-        alive = reaches(&beside[i].live.ran, atomic_load(&beside[i].live.ran) + 16) && alive;
-        atomic_store(&beside[i].live.stop, 1);
-        pthread_join(thread[i], NULL);
-        wrong += beside[i].live.wrong;
-        words += foreign_words(rt, FIRST + i, true);
-    }
     must(vyre_describe(rt, &description, &err), &err);
-    note("%" PRIu64 " slots: %" PRIu64 " done, %" PRIu64 " faulted; beside them ran %u and %u",
-         a.accepted, a.outcomes[VYRE_DONE], a.outcomes[VYRE_FAULTED], beside[0].live.ran,
-         beside[1].live.ran);
-    is_u64(a.ended, a.accepted, "%s: every accepted slot ended",
-           flags == VYRE_QUEUE_SEALED ? "sealed" : "not sealed, workgroups put aside");
-    is_u64(a.strange, 0, "once, done or faulted with a code");
-    ok(a.outcomes[VYRE_DONE] > 0 && a.outcomes[VYRE_FAULTED] > 0, "some in each way");
-    ok(alive, "the tenants beside live on");
-    is_u64(wrong, 0, "their results were right");
-    is_u64(changed, 0, "their buffers are as they were");
-    is_u64(words + foreign_words(rt, 0, false) + foreign_words(rt, STILL, false), 0,
-           "and so are everybody's words");
+    judge_campaign(rt, &a, beside, changed,
+                   flags == VYRE_QUEUE_SEALED ? "sealed" : "not sealed, workgroups put aside");
     is_u64(description.restarts, 0, "the device was never started again");
     vyre_close(rt);
 }
