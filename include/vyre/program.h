@@ -320,6 +320,17 @@ enum vyre_run_place {
     VYRE_RUN_WORKGROUP_FAR = 2  /**< its workgroup memory */
 };
 
+#define VYRE_RUN_MAX_WINDOWS  2u
+#define VYRE_RUN_WINDOW_ALIGN 16u /**< of a window's offset */
+
+/** A part of a bound buffer: in this run the program sees these bytes and no others of it. So one
+ * binding set serves runs over many parts of the same buffers. */
+typedef struct vyre_run_window {
+    uint32_t buffer; /**< number of the program's buffer, one that is bound */
+    uint32_t offset; /**< in bytes, a multiple of VYRE_RUN_WINDOW_ALIGN */
+    uint32_t bytes;  /**< at least what the program asks for */
+} vyre_run_window;
+
 /** One run of a program. Start from VYRE_RUN_INIT. */
 typedef struct vyre_run {
     uint32_t size;    /**< sizeof(vyre_run) */
@@ -331,11 +342,15 @@ typedef struct vyre_run {
     uint32_t scalar_count;   /**< as many as the program has; 0 where all are bound */
     uint32_t reserved;       /**< 0 */
     vyre_queue *queue;       /**< of the slot; needed for more than VYRE_RUN_SLOT_SCALARS scalars */
+    const vyre_run_window *windows; /**< of different buffers; each takes the place of two scalars
+                                       in the slot, and then none go beside it */
+    uint32_t window_count;          /**< at most VYRE_RUN_MAX_WINDOWS */
+    uint32_t reserved2;             /**< 0 */
 } vyre_run;
 
 #define VYRE_RUN_INIT                                                                              \
     {                                                                                              \
-        (uint32_t)sizeof(vyre_run), {1u, 1u, 1u}, 0, 0, 0, 0u, 0u, 0                               \
+        (uint32_t)sizeof(vyre_run), {1u, 1u, 1u}, 0, 0, 0, 0u, 0u, 0, 0, 0u, 0u                    \
     }
 
 /**
@@ -343,8 +358,9 @@ typedef struct vyre_run {
  * and 1 the workgroups that ran to their end; of a fault, 2 and 3 the number of the workgroup (x
  * fastest), 4 what goes with the fault, 5 the lane. On a GPU, 6: enum vyre_run_place, what of a
  * workgroup did not fit the room in shared memory that the warp has which runs it; else 0.
- * Statuses: E_NULL, E_SIZE, E_RESERVED, E_RANGE (scalar_count, grid; a slot that was not got from
- * the queue), E_CONFLICT (bindings of another program).
+ * Statuses: E_NULL, E_SIZE, E_RESERVED, E_RANGE (scalar_count, grid, a window that is not inside
+ * its buffer; a slot that was not got from the queue), E_CONFLICT (bindings of another program, two
+ * windows of one buffer), E_TOO_SMALL (a window), E_MISALIGNED.
  */
 VYRE_API vyre_status vyre_prep_run(vyre_slot *slot, const vyre_run *run, vyre_error *err);
 

@@ -8,6 +8,7 @@
 
 #include "device/frame.h"
 #include "device/layout.h"
+#include "device/window.h"
 
 DEV_FN struct dev_frame *dev_frame_at(const struct dev_runtime *rt, uint32_t index)
 {
@@ -110,9 +111,12 @@ DEV_FN void dev_frame_bind(struct dev_frame *frame, struct dev_run *run,
             continue;
         }
         const struct dev_bound *bound = bindings != NULL ? &bindings->bound[buffers[i].view] : NULL;
-        if (bound != NULL && bound->handle != 0)
-            dev_frame_view(frame, i, (unsigned char *)(uintptr_t)bound->address, bound->bytes);
-        else
+        if (bound != NULL && bound->handle != 0) {
+            unsigned char *base = (unsigned char *)(uintptr_t)bound->address;
+            uint64_t bytes = bound->bytes;
+            dev_window_apply(run, buffers[i].view, &base, &bytes);
+            dev_frame_view(frame, i, base, bytes);
+        } else
             dev_frame_view(frame, i, (unsigned char *)&run->scalar[scalar], 4);
         if (buffers[i].flags & VM_BUFFER_SCALAR) scalar++;
     }

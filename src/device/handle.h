@@ -13,6 +13,7 @@
 
 #include "device/layout.h"
 #include "device/packed.h"
+#include "device/window.h"
 #include "vm/bytecode.h"
 #include "vyre/buffer.h"
 
@@ -21,7 +22,7 @@
 
 /* The arguments of a slot that runs a program: 0..2 the grid, and these; scalars follow. */
 #define DEV_ARG_BINDINGS 3u /* handle of the binding set, 0: none */
-#define DEV_ARG_COUNT    4u /* how many scalars there are */
+#define DEV_ARG_COUNT    4u /* byte 0: how many scalars there are; the others: window.h */
 #define DEV_ARG_SCALARS  5u
 
 /* Whether the slot that is being taken may take hold of an entry. (poller) */
@@ -212,6 +213,32 @@ DEV_FN int dev_scalars_fit(const struct vm_header *program, uint32_t open, uint3
     return count == program->scalar_params && count <= DEV_SCALARS;
 }
 
+/* Whether a window lies in the buffer that is bound there, where an element can begin. */
+DEV_FN uint32_t dev_window_check(const struct dev_bindings *set, const uint32_t *arg, uint32_t k)
+{
+    uint32_t view = dev_window_view(arg[DEV_ARG_COUNT], k);
+    const uint32_t *word = dev_window_words(arg, k);
+    if (view == 0) return 0;
+    if (set == NULL || view > set->count || set->bound[view - 1].handle == 0)
+        return (uint32_t)VYRE_FAULT_PARAMETERS;
+    if (word[0] % DEV_WINDOW_ALIGN != 0 || (uint64_t)word[0] + word[1] > set->bound[view - 1].bytes)
+        return (uint32_t)VYRE_FAULT_BUFFER_BOUNDS;
+    return 0;
+}
+
+/* Whether the word that counts the scalars is right, and the windows that it names. */
+DEV_FN uint32_t dev_run_check(const struct vm_header *program, const struct dev_bindings *set,
+                              const uint32_t *arg)
+{
+    uint32_t word = arg[DEV_ARG_COUNT], count = word & 0xFFu, fault = 0;
+    uint32_t open = set != NULL ? set->open_scalars : program->scalar_params;
+    if (word >> 24 != 0 || !dev_scalars_fit(program, open, count) || count > dev_window_room(word))
+        return (uint32_t)VYRE_FAULT_PARAMETERS;
+    for (uint32_t k = 0; k < DEV_WINDOWS && fault == 0; k++)
+        fault = dev_window_check(set, arg, k);
+    return fault;
+}
+
 /* Holds the program at this index, and the binding set that the arguments name: both, or nothing
  * with a fault. (poller) */
 DEV_FN uint32_t dev_program_hold(struct dev_runtime *rt, uint32_t index, const uint32_t *arg,
@@ -219,19 +246,19 @@ DEV_FN uint32_t dev_program_hold(struct dev_runtime *rt, uint32_t index, const u
 {
     struct dev_handle *program = &rt->handles[index];
     const struct vm_header *header = dev_program_header(program);
+    const struct dev_bindings *bindings = NULL;
     struct dev_handle *set = NULL;
-    uint32_t open = header->scalar_params;
     /* A program without buffers needs no set; the handle 0 names none. */
     if (arg[DEV_ARG_BINDINGS] != 0 || header->view_count != header->scalar_params) {
         uint32_t fault;
         set = dev_handle_find(rt, arg[DEV_ARG_BINDINGS], DEV_BINDINGS, tenant, 0, &fault);
         if (set == NULL) return fault;
-        const struct dev_bindings *bindings = dev_bindings_of(set);
+        bindings = dev_bindings_of(set);
         if (bindings->program != (program->generation << 16 | index))
             return (uint32_t)VYRE_FAULT_BINDINGS;
-        open = bindings->open_scalars;
     }
-    if (!dev_scalars_fit(header, open, arg[DEV_ARG_COUNT])) return (uint32_t)VYRE_FAULT_PARAMETERS;
+    uint32_t wrong = dev_run_check(header, bindings, arg);
+    if (wrong != 0) return wrong;
     if (!dev_grid_fits(header, arg)) return (uint32_t)VYRE_FAULT_GRID;
     if (set != NULL) dev_handle_hold(set);
     dev_handle_hold(program);

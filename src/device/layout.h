@@ -25,6 +25,8 @@
 #define DEV_SLOT_SCALARS   7u /* scalar parameters in a slot: its arguments 5..11 */
 #define DEV_BLOCK_SCALARS  4u /* and in its parameter block */
 #define DEV_SCALARS        (DEV_SLOT_SCALARS + DEV_BLOCK_SCALARS)
+#define DEV_WINDOWS        2u /* views of a run that show a part of their buffer */
+#define DEV_WINDOW_ALIGN   16u
 
 /* One entry of the wire format's ring: a slot the device has taken and not yet ended. */
 struct dev_inflight {
@@ -211,7 +213,9 @@ struct dev_run {
     uint32_t program;   /* index of its handle */
     uint32_t bindings;  /* the same */
     uint32_t scalar[DEV_SCALARS];
-    uint32_t waiting_last; /* of those frames, where there are any */
+    uint32_t waiting_last;            /* of those frames, where there are any */
+    uint32_t windows;                 /* byte k + 1: the view that window k narrows, plus 1 */
+    uint32_t window[2 * DEV_WINDOWS]; /* of each its offset and its length, in bytes */
 };
 
 struct dev_log_record {

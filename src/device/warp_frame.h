@@ -250,6 +250,7 @@ DEV_FN void dev_warp_view(struct dev_frame *frame, struct dev_run *run,
         const struct dev_bound *bound = &bindings->bound[buffer.view];
         base = (unsigned char *)(uintptr_t)bound->address;
         bytes = bound->bytes;
+        dev_window_apply(run, buffer.view, &base, &bytes);
         writable = (bound->rights & VYRE_RIGHT_WRITE) != 0;
     } else {
         uint32_t scalar = 0;

@@ -3,6 +3,7 @@
  * Preparing a slot that runs a program: grid, binding set and scalars in its arguments, the scalars
  * that find no room there in its parameter block. Called by the thread that submits.
  */
+#include <inttypes.h>
 #include <string.h>
 
 #include "device/handle.h"
@@ -11,7 +12,11 @@
 
 static_assert(VYRE_RUN_SLOT_SCALARS == DEV_SLOT_SCALARS, "as the device reads them");
 static_assert(VYRE_RUN_MAX_SCALARS == DEV_SCALARS, "as the device reads them");
+static_assert(VYRE_RUN_MAX_WINDOWS == DEV_WINDOWS, "as the device reads them");
+static_assert(VYRE_RUN_WINDOW_ALIGN == DEV_WINDOW_ALIGN, "as the device checks it");
 static_assert(DEV_ARG_SCALARS + DEV_SLOT_SCALARS == VYRE_SLOT_ARGS, "they fill the slot");
+
+#define MOST_VIEW 255u /* a window names its view, plus 1, in a byte */
 
 static vyre_status check_scalars(const vyre_run *run, vyre_error *err)
 {
@@ -39,10 +44,59 @@ static vyre_status check_scalars(const vyre_run *run, vyre_error *err)
     return VYRE_OK;
 }
 
+static vyre_status check_window(const vyre_run *run, uint32_t index, vyre_error *err)
+{
+    const vyre_run_window *window = &run->windows[index];
+    const struct vm_header *header = run->program->code;
+    const struct vm_buffer *buffer =
+        window->buffer < header->buffer_count ? vm_buffers(header) + window->buffer : NULL;
+    if (!buffer || buffer->flags & VM_BUFFER_SHARED || buffer->view >= MOST_VIEW ||
+        !run->bindings->kept[buffer->view])
+        return vyre_fail_with(err, VYRE_E_RANGE, "give windows of buffers in the binding set",
+                              "buffer %u of window %u is not one that is bound", window->buffer,
+                              index);
+    if (index != 0 && run->windows[0].buffer == window->buffer)
+        return vyre_fail(err, VYRE_E_CONFLICT, "two windows of buffer %u", window->buffer);
+    if (window->offset % VYRE_RUN_WINDOW_ALIGN != 0)
+        return vyre_fail_with(err, VYRE_E_MISALIGNED, "begin windows at multiples of 16",
+                              "offset %u of the window of buffer %u is not a multiple of %u",
+                              window->offset, window->buffer, VYRE_RUN_WINDOW_ALIGN);
+    uint64_t bytes = run->bindings->kept[buffer->view]->block.bytes;
+    if ((uint64_t)window->offset + window->bytes > bytes)
+        return vyre_fail(err, VYRE_E_RANGE,
+                         "a window of %u bytes at %u does not lie in buffer %u, which has %" PRIu64,
+                         window->bytes, window->offset, window->buffer, bytes);
+    if (window->bytes < buffer->bytes)
+        return vyre_fail(err, VYRE_E_TOO_SMALL,
+                         "a window of %u bytes; the program asks for %" PRIu64 " of buffer %u",
+                         window->bytes, (uint64_t)buffer->bytes, window->buffer);
+    return VYRE_OK;
+}
+
+static vyre_status check_windows(const vyre_run *run, vyre_error *err)
+{
+    vyre_status status = VYRE_OK;
+    if (run->window_count == 0) return VYRE_OK;
+    if (!run->windows) return vyre_fail(err, VYRE_E_NULL, "windows is null");
+    if (!run->bindings)
+        return vyre_fail(err, VYRE_E_NULL, "bindings is null, but there are windows");
+    if (run->window_count > VYRE_RUN_MAX_WINDOWS)
+        return vyre_fail(err, VYRE_E_RANGE, "window_count is %u, a slot takes %u",
+                         run->window_count, VYRE_RUN_MAX_WINDOWS);
+    if (run->scalar_count > VYRE_RUN_SLOT_SCALARS - 2 * run->window_count)
+        return vyre_fail_with(err, VYRE_E_RANGE, "bind the scalar parameters to buffers",
+                              "%u scalars; beside %u windows a slot takes %u", run->scalar_count,
+                              run->window_count, VYRE_RUN_SLOT_SCALARS - 2 * run->window_count);
+    for (uint32_t i = 0; i < run->window_count && !status; i++)
+        status = check_window(run, i, err);
+    return status;
+}
+
 static vyre_status check(const vyre_run *run, vyre_error *err)
 {
-    if (run->reserved != 0)
-        return vyre_fail(err, VYRE_E_RESERVED, "the reserved word is %u, not 0", run->reserved);
+    if ((run->reserved | run->reserved2) != 0)
+        return vyre_fail(err, VYRE_E_RESERVED, "a reserved word is %u, not 0",
+                         run->reserved | run->reserved2);
     if (!run->program) return vyre_fail(err, VYRE_E_NULL, "program is null");
     const struct vm_header *header = run->program->code;
     if (!run->bindings && header->view_count != header->scalar_params)
@@ -55,7 +109,8 @@ static vyre_status check(const vyre_run *run, vyre_error *err)
             err, VYRE_E_RANGE, "stay within 2^32 invocations on an axis and 2^63 workgroups in all",
             "%u x %u x %u workgroups of %u x %u x %u cannot be counted", run->grid[0], run->grid[1],
             run->grid[2], header->workgroup[0], header->workgroup[1], header->workgroup[2]);
-    return check_scalars(run, err);
+    vyre_status status = check_scalars(run, err);
+    return status ? status : check_windows(run, err);
 }
 
 /* The scalars that go beside the slot. */
@@ -87,5 +142,14 @@ vyre_status vyre_prep_run(vyre_slot *slot, const vyre_run *given, vyre_error *er
     uint32_t args[VYRE_SLOT_ARGS] = {run.grid[0], run.grid[1], run.grid[2],
                                      vyre_bindings_handle(run.bindings), run.scalar_count};
     if (in_slot != 0) memcpy(&args[DEV_ARG_SCALARS], run.scalars, in_slot * sizeof(uint32_t));
-    return vyre_prep_op(slot, run.program->opcode, args, DEV_ARG_SCALARS + in_slot, err);
+    for (uint32_t k = 0; k < run.window_count; k++) {
+        const vyre_run_window *window = &run.windows[k];
+        uint32_t *word = &args[VYRE_SLOT_ARGS - 2 * (k + 1)];
+        args[DEV_ARG_COUNT] |= (vm_buffers(run.program->code)[window->buffer].view + 1)
+                               << (8 * (k + 1));
+        word[0] = window->offset;
+        word[1] = window->bytes;
+    }
+    uint32_t count = run.window_count != 0 ? VYRE_SLOT_ARGS : DEV_ARG_SCALARS + in_slot;
+    return vyre_prep_op(slot, run.program->opcode, args, count, err);
 }
