@@ -74,10 +74,14 @@ static void print_table(const struct bench *bench)
 
 static void print_notes(const struct bench *bench)
 {
-    for (uint32_t line = 0; line < bench->table->line_count; line++)
-        if (bench->series[line].note[0] != '\0')
-            printf("\n%s: %s", bench_line_name(bench, line), bench->series[line].note);
-    printf("\n\n%s\n", bench->table->not_measured);
+    int noted = 0;
+
+    for (uint32_t line = 0; line < bench->table->line_count; line++) {
+        if (bench->series[line].note[0] == '\0') continue;
+        printf("%s%s: %s\n", noted++ == 0 ? "\n" : "", bench_line_name(bench, line),
+               bench->series[line].note);
+    }
+    printf("\n%s\n", bench->table->not_measured);
 }
 
 static void print_head(const struct bench *bench)

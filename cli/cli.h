@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "vyre/stream.h"
 #include "vyre/vyre.h"
 
 /* Names from options.def. table.h has the rows.
@@ -72,6 +73,37 @@ struct cli_args {
     struct cli_list set;      /**< NAME=VALUE */
     struct cli_list size;     /**< NAME=ELEMENTS */
     double timeout;           /**< seconds; 0: none */
+    uint64_t chunk;           /**< bytes of a chunk */
+    uint32_t depth;           /**< chunks */
+    int lines;                /**< 1: no line is cut */
+    uint64_t record;          /**< bytes of a record, which is not cut; 0: none */
+    uint64_t overlap;         /**< bytes that a chunk has in common with the one before */
+    uint32_t io;              /**< enum vyre_stream_io */
+    int direct;               /**< 1: past the page cache where that is possible */
+    int follow;               /**< 1: symbolic links in a tree are followed */
+    int merge;                /**< 1: small files share a run */
+    int unordered;            /**< 1: results as they come */
+    uint32_t as;              /**< enum cli_form: how results are shown */
+    int verbose;              /**< 1: more talk */
+    int quiet;                /**< 1: no report */
+    const char *dir;          /**< where files are made; NULL: the usual place for such */
+    uint64_t bytes;           /**< of the file that is read */
+    uint32_t files;           /**< of the tree that is read */
+    const char *control;      /**< NULL: not given, as the next four */
+    const char *ring;
+    const char *windows; /**< opcodes, parted by commas */
+    const char *previous_control;
+    const char *previous_ring;
+};
+
+/** How results are shown; the words of --as. */
+enum cli_form {
+    CLI_FORM_AUTO,
+    CLI_FORM_VALUES,
+    CLI_FORM_HEX,
+    CLI_FORM_U64,
+    CLI_FORM_I64,
+    CLI_FORM_RAW
 };
 
 enum cli_color { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER };
@@ -89,7 +121,11 @@ int vyre_cli_fmt(const struct cli_args *args);
 int vyre_cli_verify(const struct cli_args *args);
 int vyre_cli_dis(const struct cli_args *args);
 int vyre_cli_exec(const struct cli_args *args);
+int vyre_cli_stream(const struct cli_args *args);
+int vyre_cli_bench_ingest(const struct cli_args *args);
 int vyre_cli_conform(const struct cli_args *args);
+int vyre_cli_snapshot(const struct cli_args *args);
+int vyre_cli_bench_telemetry(const struct cli_args *args);
 
 /** How a command opens its runtime: the defaults, with what the command line says (open.c). */
 vyre_options cli_runtime_options(const struct cli_args *args);
@@ -118,6 +154,10 @@ const char *cli_tone(FILE *stream, enum cli_tone tone);
  * command may as well end, with any exit code; the right one is found after it returned. */
 int cli_flush(void);
 
+/** Writes down that something which is not stdio could not write to stdout, and why; returns
+ * CLI_EXIT_IO. It is told when stdout is closed. */
+int cli_write_failed(int error);
+
 /** Shows one line in place of the last one on stderr, if that is a terminal; NULL takes it away. */
 void cli_progress(const char *line);
 
@@ -141,6 +181,9 @@ int cli_fail(const char *doing, const vyre_error *err);
 /** Writes a number with three digits and a decimal prefix, such as "48.2 M", and returns `text`. */
 const char *cli_format_si(double value, char *text, size_t size);
 
+/** The same with a unit to follow it at once, such as "48.2 M" or "512 ". */
+const char *cli_format_rate(double value, char *text, size_t size);
+
 /** Writes a time such as "1.84 us". */
 const char *cli_format_ns(double ns, char *text, size_t size);
 
@@ -151,6 +194,10 @@ const char *cli_format_bytes(double bytes, char *text, size_t size);
  * written as they are; texts are escaped, and bytes that are not UTF-8 become U+FFFD.
  * ------------------------------------------------------------------------------------------- */
 
+/** The number of bytes of the UTF-8 character at `text`, or 0 if there is none: truncated,
+ * overlong, a surrogate or past U+10FFFF. The zero at the end counts as one. */
+size_t cli_utf8_length(const char *text);
+
 /** The first record: {"type":"header","schema":1,"command":...,"version":...}. */
 void cli_json_header(const char *command);
 void cli_json_begin(const char *type);
@@ -160,5 +207,10 @@ void cli_json_number(const char *key, double value); /**< null where it is not f
 void cli_json_flag(const char *key, int value);
 void cli_json_null(const char *key);
 void cli_json_end(void);
+
+/** A member that has members: an object for '{', an array for '['. All calls that take a key take
+ * NULL between the two of an array. */
+void cli_json_open(const char *key, char bracket);
+void cli_json_close(char bracket);
 
 #endif

@@ -71,6 +71,9 @@ __attribute__((format(printf, 3, 4))) void tour_fact(struct tour *tour, const ch
 __attribute__((format(printf, 4, 5))) void tour_check(struct tour *tour, const char *name,
                                                       int passed, const char *format, ...);
 
+/** A line with the median and the 99th percentile of these times; sorts them (demo_rate.c). */
+void tour_times(struct tour *tour, const char *name, uint32_t *times, uint32_t count);
+
 /** One row of the summary; NULL prints its heading. */
 void tour_summary_row(struct tour *tour, const char *name, const struct tour_count *count);
 
@@ -142,6 +145,7 @@ int tour_faults(struct tour *tour);     /**< demo_ends.c */
 int tour_endings(struct tour *tour);    /**< demo_ends.c: cancelled, deadline */
 int tour_tenants(struct tour *tour);    /**< demo_tenants.c */
 int tour_counters(struct tour *tour);   /**< demo_tenants.c */
+int tour_streams(struct tour *tour);    /**< demo_stream.c */
 
 /** Opens the text that will be searched: the file that was named, or a generated one. */
 int tour_text_load(struct tour *tour);

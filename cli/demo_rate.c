@@ -136,7 +136,7 @@ static int trip(struct tour *tour, uint32_t *ns)
     return CLI_EXIT_DONE;
 }
 
-static void tell_times(struct tour *tour, const char *name, uint32_t *times, uint32_t count)
+void tour_times(struct tour *tour, const char *name, uint32_t *times, uint32_t count)
 {
     char median[32], tail[32];
 
@@ -163,7 +163,7 @@ static int round_trips(struct tour *tour)
              "cannot set the wait mode");
     while (count < TRIPS && tour_now_ns() < end_ns)
         TOUR_STEP(trip(tour, &times[count++]));
-    tell_times(tour, "round trip", times, count);
+    tour_times(tour, "round trip", times, count);
 
     TOUR_TRY(tour, vyre_queue_set_wait_mode(tour->queue, VYRE_WAIT_ADAPTIVE, &tour->err),
              "cannot set the wait mode");
@@ -172,7 +172,7 @@ static int round_trips(struct tour *tour)
         tour_sleep_ns(NAP_NS);
         TOUR_STEP(trip(tour, &times[count]));
     }
-    tell_times(tour, "from sleep", times, count);
+    tour_times(tour, "from sleep", times, count);
     return CLI_EXIT_DONE;
 }
 

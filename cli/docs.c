@@ -90,7 +90,7 @@ static void man_page(void)
         int len = (int)strcspn(operands, ".");
         printf("%s.B vyre %s\n.RI [ OPTION ...]\n", i == 0 ? "" : ".br\n", cli_commands[i].words);
         if (len > 0 && operands[len] != '\0')
-            printf(".IR %.*s %s\n", len, operands, operands + len);
+            printf(".IR \"%.*s\" %s\n", len, operands, operands + len);
         else if (len > 0)
             printf(".I %s\n", operands);
     }
@@ -158,7 +158,7 @@ static void completion_values(void)
             for (size_t j = 0; cli_choice_word(option, j, word); j++)
                 printf("%s%s", j == 0 ? "" : " ", word);
             puts("\" -- \"$cur\")");
-        } else if (strcmp(option->argument, "PATH") == 0) {
+        } else if (strcmp(option->argument, "PATH") == 0 || strcmp(option->argument, "FILE") == 0) {
             puts("        compopt -o filenames 2>/dev/null");
             puts("        mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")");
         }

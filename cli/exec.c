@@ -56,12 +56,6 @@ static int run_failed(struct exec *exec, vyre_status status)
     return status == VYRE_E_VM_LIMIT ? CLI_EXIT_NO : code;
 }
 
-/* Whether the fault happened inside the program, so that it has an instruction and a lane. */
-static int has_place(uint16_t fault)
-{
-    return fault >= VYRE_FAULT_DIVISION && fault <= VYRE_FAULT_ASYNC_TAG;
-}
-
 /* Nothing for what was not compiled here. */
 static void json_position(const vyre_kernel *kernel, uint32_t pc)
 {
@@ -82,7 +76,7 @@ static void json_result(const struct exec *exec)
     cli_json_begin("result");
     cli_json_text("outcome", kernel_outcome_name(end));
     cli_json_text("fault", end->outcome == VYRE_FAULTED ? vyre_fault_name(end->fault) : NULL);
-    if (end->outcome == VYRE_FAULTED && has_place(end->fault)) {
+    if (end->outcome == VYRE_FAULTED && kernel_fault_has_place(end)) {
         cli_json_count("pc", end->pc);
         vyre_kernel_place(exec->kernel.kernel, end->pc, text, sizeof text, NULL);
         cli_json_text("at", text);
@@ -103,25 +97,6 @@ static void json_result(const struct exec *exec)
     cli_json_end();
 }
 
-/* A source traps where an assertion fails, and has its text. */
-static void fault_message(const struct exec *exec, char message[400])
-{
-    const vyre_completion *end = &exec->run.end;
-    vyre_position position = {"", 0, 0};
-    char claim[160] = "";
-
-    vyre_kernel_position(exec->kernel.kernel, end->pc, &position, NULL);
-    if (end->fault == VYRE_FAULT_TRAP) source_statement(&exec->kernel.source, position, claim);
-    if (strncmp(claim, "assert", 6) == 0)
-        snprintf(message, 400, "the program faulted with TRAP: `%s` failed", claim);
-    else if (end->fault == VYRE_FAULT_TRAP)
-        snprintf(message, 400, "the program faulted with TRAP: it trapped at address %u",
-                 end->result[4]);
-    else
-        snprintf(message, 400, "the program faulted with %s: %s", vyre_fault_name(end->fault),
-                 vyre_fault_text(end->fault));
-}
-
 static int report_end(const struct exec *exec)
 {
     const vyre_completion *end = &exec->run.end;
@@ -140,11 +115,11 @@ static int report_end(const struct exec *exec)
         cli_complain(message, NULL, NULL);
         return CLI_EXIT_LOST;
     }
-    fault_message(exec, message);
-    if (has_place(end->fault)) kernel_fault_place(&exec->run, at);
+    kernel_fault_message(&exec->run, message);
+    if (kernel_fault_has_place(end)) kernel_fault_place(&exec->run, at);
     /* A line of a source can be looked at without help. */
     cli_complain(message, at,
-                 has_place(end->fault) && exec->kernel.source.path == NULL
+                 kernel_fault_has_place(end) && exec->kernel.source.path == NULL
                      ? "look at the place with `vyre dis`"
                      : NULL);
     return CLI_EXIT_NO;
@@ -185,7 +160,8 @@ static int run(struct exec *exec)
     exec->run.runtime = exec->runtime;
     vyre_status status = kernel_run(&exec->run);
     if (args->json && (status == VYRE_OK || status == VYRE_E_TIMEOUT)) cli_json_header("exec");
-    if (status == VYRE_OK || status == VYRE_E_TIMEOUT) exec_show_log(exec);
+    if (status == VYRE_OK || status == VYRE_E_TIMEOUT)
+        kernel_show_log(exec->runtime, exec->kernel.kernel, args->json);
     if (status != VYRE_OK) return run_failed(exec, status);
     if (args->json) json_result(exec);
     code = report_end(exec);

@@ -50,7 +50,4 @@ int exec_parse_value(const vyre_kernel_buffer_info *parameter, const char *text,
 /** Reads how many elements a buffer has, at least as many as are declared (exec_value.c). */
 int exec_parse_size(const vyre_kernel_buffer_info *buffer, const char *text, uint32_t *elements);
 
-/** Shows what the program printed: on stderr, or as JSON Lines (exec_log.c). */
-void exec_show_log(const struct exec *exec);
-
 #endif

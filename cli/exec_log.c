@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * What a program printed while `vyre exec` ran it: the records of the debug log, as text where the
- * program came from a source that has the text, else as numbers. The device keeps the newest
- * records only, so it also says how many are gone.
+ * What a program printed while `vyre exec` or `vyre stream` ran it: the records of the debug log,
+ * as text where the program came from a source that has the text, else as numbers. The device keeps
+ * the newest records only, so it also says how many are gone.
  */
-#include "exec.h"
+#include "kernel.h"
 
 /* The text of one record; *known tells whether the kernel has it. */
-static void record_text(const struct exec *exec, const vyre_log_record *record, char text[1024],
+static void record_text(const vyre_kernel *kernel, const vyre_log_record *record, char text[1024],
                         int *known)
 {
-    *known = vyre_kernel_print_text(exec->kernel.kernel, record->format, record->a, record->b, text,
-                                    1024, NULL) == VYRE_OK;
+    *known = vyre_kernel_print_text(kernel, record->format, record->a, record->b, text, 1024,
+                                    NULL) == VYRE_OK;
     if (*known) return;
     snprintf(text, 1024, "print %u: %u (0x%x), %u (0x%x)", (unsigned)record->format,
              (unsigned)record->a, (unsigned)record->a, (unsigned)record->b, (unsigned)record->b);
@@ -40,12 +40,12 @@ static void json_print(const vyre_log_record *record, const char *text)
     cli_json_end();
 }
 
-static void say_lost(const struct exec *exec, uint64_t lost)
+static void say_lost(uint64_t lost, int json)
 {
     char message[160];
 
     if (lost == 0) return;
-    if (exec->args->json) {
+    if (json) {
         cli_json_begin("prints_lost");
         cli_json_count("count", lost);
         cli_json_end();
@@ -56,7 +56,7 @@ static void say_lost(const struct exec *exec, uint64_t lost)
     cli_warn(message);
 }
 
-void exec_show_log(const struct exec *exec)
+void kernel_show_log(vyre *runtime, const vyre_kernel *kernel, int json)
 {
     vyre_log_record records[VYRE_LOG_RECORDS];
     uint64_t cursor = 0, lost = 0;
@@ -65,15 +65,15 @@ void exec_show_log(const struct exec *exec)
     vyre_error err;
     int known;
 
-    if (vyre_tenant_log(exec->runtime, VYRE_TENANT_DEFAULT, &cursor, records, VYRE_LOG_RECORDS,
-                        &count, &lost, &err) != VYRE_OK) {
+    if (vyre_tenant_log(runtime, VYRE_TENANT_DEFAULT, &cursor, records, VYRE_LOG_RECORDS, &count,
+                        &lost, &err) != VYRE_OK) {
         cli_fail("cannot read what the program printed", &err);
         return;
     }
-    say_lost(exec, lost);
+    say_lost(lost, json);
     for (size_t i = 0; i < count; i++) {
-        record_text(exec, &records[i], text, &known);
-        if (exec->args->json)
+        record_text(kernel, &records[i], text, &known);
+        if (json)
             json_print(&records[i], known ? text : NULL);
         else
             put_lines(text);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -87,8 +88,7 @@ int cli_file_exists(const char *path)
     return access(path, F_OK) == 0 || errno != ENOENT;
 }
 
-/* Returns an errno value, or 0. */
-static int write_all(int fd, const void *data, size_t length)
+int cli_write_all(int fd, const void *data, size_t length)
 {
     const unsigned char *from = data;
     size_t done = 0;
@@ -102,6 +102,20 @@ static int write_all(int fd, const void *data, size_t length)
     return 0;
 }
 
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *where)
+{
+    (void)status;
+    (void)type;
+    (void)where;
+    (void)remove(path);
+    return 0;
+}
+
+void cli_tree_remove(const char *path)
+{
+    (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 int cli_file_write(const char *path, const void *data, size_t length)
 {
     if (strcmp(path, "-") == 0) {
@@ -111,7 +125,7 @@ int cli_file_write(const char *path, const void *data, size_t length)
     }
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) return complain("write", path, NULL, errno);
-    int error = write_all(fd, data, length);
+    int error = cli_write_all(fd, data, length);
     if (close(fd) != 0 && error == 0) error = errno;
     return error == 0 ? CLI_EXIT_DONE : complain("write", path, NULL, error);
 }
@@ -130,7 +144,7 @@ static int replace(const char *path, const void *data, size_t length)
     memcpy(beside, path, len);
     memcpy(beside + len, tail, sizeof tail);
     int fd = mkstemp(beside);
-    int error = fd < 0 ? errno : write_all(fd, data, length);
+    int error = fd < 0 ? errno : cli_write_all(fd, data, length);
     /* The owner too, where we may; before the mode, some of which it would take away. */
     if (error == 0 && fchown(fd, status.st_uid, status.st_gid) != 0 && errno != EPERM)
         error = errno;

@@ -23,6 +23,12 @@ int cli_file_read(const char *path, size_t limit, const char *at, struct cli_byt
 /** Whether there is such a file; also true where that cannot be told. */
 int cli_file_exists(const char *path);
 
+/** Writes all bytes to a descriptor. Returns an errno value, or 0. */
+int cli_write_all(int fd, const void *data, size_t length);
+
+/** Removes a directory with all that is in it, as far as that is possible. */
+void cli_tree_remove(const char *path);
+
 /** Makes or replaces a file. Returns as cli_file_read. */
 int cli_file_write(const char *path, const void *data, size_t length);
 

@@ -22,8 +22,8 @@ static struct {
 static const struct {
     const char *type, *heading;
 } headings[] = {
-    {"backend", "backends"},    {"device", "GPUs"},   {"io_uring", "io_uring"},
-    {"processor", "processor"}, {"system", "system"},
+    {"backend", "backends"}, {"device", "GPUs"},         {"io_uring", "io_uring"},
+    {"stream", "streams"},   {"processor", "processor"}, {"system", "system"},
 };
 
 static void emit_json(const struct info_fact *fact)
@@ -217,6 +217,7 @@ int vyre_cli_info(const struct cli_args *args)
     backend_choice(mute);
     info_devices();
     info_uring();
+    info_stream();
     info_processor();
     operating_system();
     lock_limit();

@@ -21,7 +21,7 @@ struct info_fact {
     enum info_state state;
     char value[224];    /**< for people; may be empty */
     const char *choice; /**< what `auto` took, for programs, or NULL */
-    char reason[200];
+    char reason[288];
     char fix[200];
     struct {
         const char *key; /**< NULL: no more */
@@ -49,6 +49,7 @@ vyre_status info_devices_ask(vyre_error *err);
 
 void info_devices(void);   /**< GPUs */
 void info_uring(void);     /**< io_uring and its features */
+void info_stream(void);    /**< how streams read */
 void info_processor(void); /**< cores and vector extensions */
 
 #endif

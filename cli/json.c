@@ -8,10 +8,9 @@
 #include <float.h>
 #include <math.h>
 
-/* The number of bytes of the UTF-8 character at `s`, or 0 if there is none: truncated, overlong, a
- * surrogate or past U+10FFFF. */
-static size_t utf8_length(const unsigned char *s)
+size_t cli_utf8_length(const char *text)
 {
+    const unsigned char *s = (const unsigned char *)text;
     unsigned low = 0x80, high = 0xBF;
     size_t more;
 
@@ -41,7 +40,7 @@ static void put_string(const char *text)
 
     putchar('"');
     while (*s != '\0') {
-        size_t len = utf8_length(s);
+        size_t len = cli_utf8_length((const char *)s);
         if (len == 0) {
             fputs("\\ufffd", stdout);
             s++;
@@ -57,9 +56,14 @@ static void put_string(const char *text)
     putchar('"');
 }
 
+/* 1: a bracket was just opened, and what comes next stands without a comma. */
+static int first;
+
 static void put_key(const char *key)
 {
-    printf(",\"%s\":", key);
+    if (!first) putchar(',');
+    first = 0;
+    if (key != NULL) printf("\"%s\":", key);
 }
 
 void cli_json_header(const char *command)
@@ -125,4 +129,17 @@ void cli_json_null(const char *key)
 void cli_json_end(void)
 {
     fputs("}\n", stdout);
+}
+
+void cli_json_open(const char *key, char bracket)
+{
+    put_key(key);
+    putchar(bracket);
+    first = 1;
+}
+
+void cli_json_close(char bracket)
+{
+    putchar(bracket == '[' ? ']' : '}');
+    first = 0;
 }

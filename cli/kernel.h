@@ -134,6 +134,12 @@ size_t kernel_result(const struct kernel_run *run, uint32_t i, size_t *start);
 /** Copies a result out; `bytes` has room for it. */
 vyre_status kernel_fetch(struct kernel_run *run, uint32_t i, void *bytes);
 
+/** Whether the fault happened inside the program, so that it has an instruction and a lane. */
+int kernel_fault_has_place(const vyre_completion *end);
+
+/** What a fault is, in one sentence; of an assertion in a source its text. */
+void kernel_fault_message(const struct kernel_run *run, char message[400]);
+
 /** Where a run faulted: "saxpy.vyre:3:5, instruction 7 (entry[0].body[2]), workgroup 3 (1,1,0),
  * lane 5", without the first where it was not compiled here. */
 void kernel_fault_place(const struct kernel_run *run, char text[KERNEL_PLACE_ROOM]);
@@ -141,6 +147,9 @@ void kernel_fault_place(const struct kernel_run *run, char text[KERNEL_PLACE_ROO
 /** The number of the workgroup, and how many ran to their end. */
 uint64_t kernel_fault_group(const struct kernel_run *run);
 uint64_t kernel_groups_run(const struct kernel_run *run);
+
+/** Shows what the program printed: on stderr, or as JSON Lines (exec_log.c). */
+void kernel_show_log(vyre *runtime, const vyre_kernel *kernel, int json);
 
 /** "done", "faulted", "cancelled", "lost". */
 const char *kernel_outcome_name(const vyre_completion *end);

@@ -210,6 +210,30 @@ uint64_t kernel_fault_group(const struct kernel_run *run)
     return run->end.result[2] | (uint64_t)run->end.result[3] << 32;
 }
 
+int kernel_fault_has_place(const vyre_completion *end)
+{
+    return end->fault >= VYRE_FAULT_DIVISION && end->fault <= VYRE_FAULT_ASYNC_TAG;
+}
+
+/* A source traps where an assertion fails, and has its text. */
+void kernel_fault_message(const struct kernel_run *run, char message[400])
+{
+    const vyre_completion *end = &run->end;
+    vyre_position position = {"", 0, 0};
+    char claim[160] = "";
+
+    vyre_kernel_position(run->kernel->kernel, end->pc, &position, NULL);
+    if (end->fault == VYRE_FAULT_TRAP) source_statement(&run->kernel->source, position, claim);
+    if (strncmp(claim, "assert", 6) == 0)
+        snprintf(message, 400, "the program faulted with TRAP: `%s` failed", claim);
+    else if (end->fault == VYRE_FAULT_TRAP)
+        snprintf(message, 400, "the program faulted with TRAP: it trapped at address %u",
+                 end->result[4]);
+    else
+        snprintf(message, 400, "the program faulted with %s: %s", vyre_fault_name(end->fault),
+                 vyre_fault_text(end->fault));
+}
+
 void kernel_fault_place(const struct kernel_run *run, char text[KERNEL_PLACE_ROOM])
 {
     uint64_t group = kernel_fault_group(run);

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 static struct {
@@ -62,14 +63,29 @@ int cli_flush(void)
     return -1;
 }
 
+int cli_write_failed(int error)
+{
+    if (output.write_error == 0) output.write_error = error != 0 ? error : EIO;
+    return CLI_EXIT_IO;
+}
+
+/* How much of a progress line fits: one that wraps is not erased as a whole. */
+static int progress_room(void)
+{
+    struct winsize window;
+
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) != 0 || window.ws_col < 2) return 79;
+    return window.ws_col - 1;
+}
+
 void cli_progress(const char *line)
 {
     if (!output.progress) return;
     if (line == NULL && !output.progress_shown) return;
     /* What was printed must not be drawn over the progress line, nor be erased with it. */
     cli_flush();
-    fprintf(stderr, "\r\033[K%s%s%s", cli_tone(stderr, CLI_TONE_QUIET), line == NULL ? "" : line,
-            cli_tone(stderr, CLI_TONE_OFF));
+    fprintf(stderr, "\r\033[K%s%.*s%s", cli_tone(stderr, CLI_TONE_QUIET), progress_room(),
+            line == NULL ? "" : line, cli_tone(stderr, CLI_TONE_OFF));
     fflush(stderr);
     output.progress_shown = line != NULL;
 }
@@ -190,6 +206,14 @@ const char *cli_format_si(double value, char *text, size_t size)
              : value >= 9.995            ? 1
                                          : 2,
              value, prefix[step]);
+    return text;
+}
+
+const char *cli_format_rate(double value, char *text, size_t size)
+{
+    cli_format_si(value, text, size);
+    size_t len = strlen(text);
+    if (strchr(text, ' ') == NULL && len + 1 < size) memcpy(text + len, " ", 2);
     return text;
 }
 

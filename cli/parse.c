@@ -123,14 +123,13 @@ static int take_operand(struct parser *parser, const char *typed)
 {
     struct cli_list *operands = &parser->args->operands;
     uint32_t command = parser->args->command;
-    const char *takes = cli_commands[command].operands;
-    char help[80];
+    char help[80], word[32];
 
-    if (*takes == '\0')
+    if (!cli_operand_word(command, 0, word))
         return cli_misuse("`%s` takes no argument `%s`; see `%s`", parser->words, typed,
                           help_of(parser, help));
     if (operands->count > 0 && !cli_takes_many(command))
-        return cli_misuse("`%s` takes one %s, not `%s` as well; see `%s`", parser->words, takes,
+        return cli_misuse("`%s` takes one %s, not `%s` as well; see `%s`", parser->words, word,
                           typed, help_of(parser, help));
     if (cli_list_add(operands, typed) != 0)
         return cli_misuse("there is no memory for the command line");
@@ -208,7 +207,7 @@ static int check_device(const struct cli_args *args)
 static int finish(const struct parser *parser)
 {
     struct cli_args *args = parser->args;
-    char help[80];
+    char help[80], word[32];
 
     snprintf(args->group, sizeof args->group, "%s",
              args->command == CLI_COMMANDS ? parser->words : "");
@@ -218,11 +217,8 @@ static int finish(const struct parser *parser)
     for (size_t i = 0; i < cli_option_count; i++)
         if ((parser->given >> i & 1) != 0 && !cli_option_fits(&cli_options[i], args->command))
             return foreign_option(&cli_options[i], parser->words);
-    if (args->command < CLI_COMMANDS && args->operands.count == 0 &&
-        cli_commands[args->command].operands[0] != '\0')
-        return cli_misuse("`%s` needs a %.*s; see `%s`", parser->words,
-                          (int)strcspn(cli_commands[args->command].operands, "."),
-                          cli_commands[args->command].operands, help_of(parser, help));
+    if (args->command < CLI_COMMANDS && cli_operand_word(args->command, args->operands.count, word))
+        return cli_misuse("`%s` needs a %s; see `%s`", parser->words, word, help_of(parser, help));
     return check_device(args);
 }
 

@@ -54,6 +54,8 @@ _Static_assert(VYRE_BACKEND_AUTO == 0 && VYRE_BACKEND_CPU == 1 && VYRE_BACKEND_C
                "the words of --backend");
 _Static_assert(VYRE_PLACE_AUTO == 0 && VYRE_PLACE_PROCESS == 1 && VYRE_PLACE_HOST == 2,
                "the words of --place");
+_Static_assert(VYRE_STREAM_IO_AUTO == 0 && VYRE_STREAM_IO_URING == 1 && VYRE_STREAM_IO_PREAD == 2,
+               "the words of --io");
 _Static_assert(CLI_COLOR_AUTO == 0 && CLI_COLOR_ALWAYS == 1 && CLI_COLOR_NEVER == 2,
                "the words of --color");
 
@@ -68,6 +70,22 @@ int cli_choice_word(const struct cli_option_row *option, size_t idx, char word[3
     }
     size_t len = strcspn(at, "|");
     if (len >= 32) return 0;
+    memcpy(word, at, len);
+    word[len] = '\0';
+    return 1;
+}
+
+int cli_operand_word(uint32_t command, size_t idx, char word[32])
+{
+    const char *at = cli_commands[command].operands;
+
+    for (; idx > 0; idx--) {
+        at = strchr(at, ' ');
+        if (at == NULL) return 0;
+        at++;
+    }
+    size_t len = strcspn(at, " .");
+    if (len == 0 || len >= 32) return 0;
     memcpy(word, at, len);
     word[len] = '\0';
     return 1;

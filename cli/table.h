@@ -19,13 +19,15 @@ enum cli_option_kind {
     CLI_KIND_CHOICE,
     CLI_KIND_COUNT,
     CLI_KIND_DECIMAL,
+    CLI_KIND_SIZE,
     CLI_KIND_TEXT,
     CLI_KIND_LIST
 };
 
 struct cli_command_row {
     const char *words;    /**< "bench dispatch" */
-    const char *operands; /**< what follows it: "FILE", "FILE..." for several; "" for nothing */
+    const char *operands; /**< what follows it: "FILE", "FILE..." for several, "PROGRAM FILE..." for
+                             one and several; "" for nothing */
     const char *summary;
     const char *about;
 };
@@ -69,7 +71,11 @@ extern const size_t cli_option_count, cli_environment_count, cli_exit_count, cli
  * if there is none. */
 int cli_choice_word(const struct cli_option_row *option, size_t idx, char word[32]);
 
-/** Whether the command takes any number of operands, but one at least. */
+/** The operands of a command one by one: copies the name of number `idx`, without dots, to `word`
+ * and returns 1, or returns 0 if it need not have so many. */
+int cli_operand_word(uint32_t command, size_t idx, char word[32]);
+
+/** Whether the command takes any number of operands from the last name on. */
 int cli_takes_many(uint32_t command);
 
 /** Whether the option may stand after the command (CLI_COMMANDS: after none). */

@@ -49,6 +49,27 @@ int cli_list_add(struct cli_list *list, const char *word)
     return 0;
 }
 
+/* Digits, and K, M or G for powers of 1024, as in 64K or 64KiB. Returns 0, or -1 if it is no size.
+ */
+static int parse_size(const char *text, uint64_t *bytes)
+{
+    static const char units[] = "KMG";
+    size_t digits = strspn(text, "0123456789");
+    const char *unit = text[digits] != '\0' ? strchr(units, text[digits]) : NULL;
+    unsigned shift = 0;
+
+    if (digits == 0 || digits > 15) return -1;
+    if (text[digits] != '\0') {
+        if (unit == NULL) return -1;
+        if (text[digits + 1] != '\0' && strcmp(text + digits + 1, "iB") != 0) return -1;
+        shift = 10 * (unsigned)(unit - units + 1);
+    }
+    uint64_t number = strtoull(text, NULL, 10);
+    if (number > UINT64_MAX >> shift) return -1;
+    *bytes = number << shift;
+    return 0;
+}
+
 int cli_value_store(const struct cli_option_row *option, const char *value, struct cli_args *args)
 {
     char word[32], *end;
@@ -77,6 +98,13 @@ int cli_value_store(const struct cli_option_row *option, const char *value, stru
         *(uint32_t *)field(option, args) = (uint32_t)count;
         return 0;
     }
+    case CLI_KIND_SIZE: {
+        uint64_t bytes = 0;
+        if (parse_size(value, &bytes) != 0) return -1;
+        if ((double)bytes < option->least || (double)bytes > option->most) return -1;
+        *(uint64_t *)field(option, args) = bytes;
+        return 0;
+    }
     case CLI_KIND_DECIMAL: {
         if (strspn(value, "0123456789.") != strlen(value) || *value == '\0') return -1;
         double number = strtod(value, &end);
@@ -99,6 +127,9 @@ void cli_value_clear(const struct cli_option_row *option, struct cli_args *args)
         break;
     case CLI_KIND_DECIMAL:
         *(double *)field(option, args) = 0;
+        break;
+    case CLI_KIND_SIZE:
+        *(uint64_t *)field(option, args) = 0;
         break;
     case CLI_KIND_LIST:
         memset(field(option, args), 0, sizeof(struct cli_list));
@@ -127,6 +158,11 @@ int cli_value_refuse(const struct cli_option_row *option, const char *value)
     case CLI_KIND_COUNT:
         return cli_misuse("%s takes a whole number from %.0f to %.0f, not `%s`", name,
                           option->least, option->most, value);
+    case CLI_KIND_SIZE:
+        cli_format_bytes(option->least, words[0], sizeof words[0]);
+        cli_format_bytes(option->most, words[1], sizeof words[1]);
+        return cli_misuse("%s takes a size from %s to %s, such as 4096, 64K, 1M or 1G, not `%s`",
+                          name, words[0], words[1], value);
     case CLI_KIND_LIST:
         return cli_misuse("there is no memory for the command line");
     default:

@@ -10,13 +10,20 @@ set(public_headers
     buffer.h
     compile.h
     cuda.h
+    evidence.h
     fault.def
+    policy.def
+    policy.h
     program.h
     queue.h
     runtime.h
     share.h
+    sketch.h
+    snapshot.h
+    source.h
     status.def
     status.h
+    stream.h
     telemetry.h
     tenant.h
     vyre.h
@@ -58,13 +65,14 @@ install(TARGETS vyre_host vyre_cuda_peers RUNTIME DESTINATION "${CMAKE_INSTALL_L
 install(FILES "${PROJECT_SOURCE_DIR}/man/vyre.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 install(FILES "${PROJECT_SOURCE_DIR}/cli/completion/vyre.bash"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME vyre)
-foreach(document builtins bytecode compat device-host dispatch language native-cuda performance platforms programs sharing
-        verify vitals wire)
+foreach(document builtins bytecode compat device-host dispatch io language native-cuda performance platforms programs sharing
+        streams telemetry verify vitals wire)
     install(FILES "${PROJECT_SOURCE_DIR}/docs/${document}.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 endforeach()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/LICENSE-MIT"
     "${PROJECT_SOURCE_DIR}/LICENSE-APACHE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 # The kernels that the documents speak of, and the grammars.
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples/kernels" DESTINATION "${CMAKE_INSTALL_DOCDIR}"
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples/kernels" "${PROJECT_SOURCE_DIR}/examples/streams"
+    DESTINATION "${CMAKE_INSTALL_DOCDIR}"
     FILES_MATCHING PATTERN "*.vyre")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/editors" DESTINATION "${CMAKE_INSTALL_DATADIR}/vyre")

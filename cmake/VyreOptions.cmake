@@ -4,6 +4,7 @@
 
 option(VYRE_TESTS "Build tests, fuzz targets and examples" ${PROJECT_IS_TOP_LEVEL})
 option(VYRE_WERROR "Treat compiler warnings as errors" OFF)
+option(VYRE_VARIANTS "Interpreters for AVX2 and AVX-512, besides the portable one" ON)
 option(VYRE_FUZZ "Build fuzz targets with libFuzzer (clang only)" OFF)
 set(VYRE_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=, for example address,undefined")
 

@@ -272,9 +272,32 @@ TAP_UNUSED static uint32_t count_entries(const char *path)
     return count;
 }
 
+/* Whether /proc says of a thread that it is there, and not on its way out. */
+TAP_UNUSED static bool thread_lives(const char *number)
+{
+    const unsigned exiting = 4; /* PF_EXITING */
+    char path[64], text[512];
+    unsigned flags = 0;
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/stat", number);
+    FILE *file = fopen(path, "r");
+    size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file) fclose(file);
+    text[length] = '\0';
+    const char *name_end = strrchr(text, ')');
+    return name_end && (sscanf(name_end, ") %*c %*d %*d %*d %*d %*d %u", &flags) != 1 ||
+                        (flags & exiting) == 0);
+}
+
+/* A joined thread leaves /proc a moment after the join: it does not count. */
 TAP_UNUSED static uint32_t count_threads(void)
 {
-    return count_entries("/proc/self/task") - 2;
+    uint32_t count = 0;
+    DIR *directory = opendir("/proc/self/task");
+    if (!directory) bail("cannot read /proc/self/task");
+    for (const struct dirent *entry; (entry = readdir(directory));)
+        count += entry->d_name[0] != '.' && thread_lives(entry->d_name);
+    closedir(directory);
+    return count;
 }
 
 TAP_UNUSED static uint32_t count_descriptors(void)
@@ -282,7 +305,7 @@ TAP_UNUSED static uint32_t count_descriptors(void)
     return count_entries("/proc/self/fd") - 3;
 }
 
-/* A joined thread leaves /proc a moment after the join: waits until there are `expected`. */
+/* A thread that nobody joins ends in its own time: waits until there are `expected`. */
 TAP_UNUSED static uint32_t settle_threads(uint32_t expected)
 {
     uint32_t threads = count_threads();
@@ -291,6 +314,22 @@ TAP_UNUSED static uint32_t settle_threads(uint32_t expected)
         threads = count_threads();
     }
     return threads;
+}
+
+/* Memory that a slot may still use goes when the device has answered, which some later call of the
+ * runtime finds out: waits until there are `expected` descriptors. */
+TAP_UNUSED static uint32_t settle_descriptors(vyre *runtime, uint32_t expected)
+{
+    uint32_t count = count_descriptors();
+    for (int i = 0; i < 20000 && count != expected; i++) {
+        vyre_buffer *buffer = NULL;
+        vyre_error err;
+        must(vyre_buffer_create(runtime, 64, VYRE_DEVICE, &buffer, &err), &err);
+        vyre_buffer_free(buffer);
+        breathe();
+        count = count_descriptors();
+    }
+    return count;
 }
 
 /* Random numbers: splitmix64. */

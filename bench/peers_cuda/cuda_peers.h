@@ -107,6 +107,9 @@ void measure_graphs(struct cuda_peers *peers);
 /* native.c: the problems of `vyre bench vm` as native kernels, none with more elements than so. */
 void measure_native(struct cuda_peers *peers, uint64_t elements);
 
+/* cufile.c: how fast cuFile reads a file into the device's memory. */
+void measure_cufile(struct cuda_peers *peers, const char *path);
+
 /* Whether the driver has graphs, and what to say where it has not. */
 int cuda_has_graphs(void);
 #define CUDA_NO_GRAPHS "this driver has no graphs, or not their calls of CUDA 12"

@@ -2,12 +2,12 @@
  *
  * `vyre-peers`: what vyre on a GPU is measured against; see cuda_peers.h. JSON Lines on stdout: a
  * record `device`, then a record `figure` or `absent` for each measurement. Run by `vyre bench
- * dispatch --backend cuda` and `vyre bench vm --backend cuda`.
+ * dispatch --backend cuda`, `vyre bench vm --backend cuda` and `vyre bench ingest --backend cuda`.
  *
- *     vyre-peers [--device INDEX|UUID] [--seconds S]              dispatch: all measurements, S
- * each vyre-peers [--device INDEX|UUID] --native S [--elements N]  native kernels, S each, on
- * arrays of at most N elements vyre-peers [--device INDEX|UUID] --power S                  the mean
- * power over S seconds vyre-peers --ptx kernels|dependent                          a kernel's text
+ * Without options it measures what `bench dispatch` needs, --seconds S each. --native S: the native
+ * kernels, S seconds each, on arrays of at most --elements N. --cufile FILE: a file into the GPU's
+ * memory by cuFile, for --seconds S. --power S: the mean power over S seconds. --ptx kernels or
+ * --ptx dependent: a kernel's text. --device names another GPU than the first, by index or UUID.
  *
  * Exit code: 0 done, 2 misuse, 3 no device or no driver.
  */
@@ -77,6 +77,7 @@ void print_percentiles(const char *name, uint32_t *samples, size_t count)
 struct wish {
     const char *device;
     const char *ptx;
+    const char *cufile; /* NULL: not that */
     double seconds;
     double power;  /* 0: not that */
     double native; /* 0: not that */
@@ -96,6 +97,8 @@ static int parse(struct wish *wish, int argc, char **argv)
             wish->device = argv[i + 1];
         else if (strcmp(argv[i], "--ptx") == 0)
             wish->ptx = argv[i + 1];
+        else if (strcmp(argv[i], "--cufile") == 0)
+            wish->cufile = argv[i + 1];
         else if (strcmp(argv[i], "--seconds") == 0 && is_number)
             wish->seconds = number;
         else if (strcmp(argv[i], "--power") == 0 && is_number)
@@ -130,10 +133,10 @@ static void print_device(const struct cuda_peers *peers)
 int main(int argc, char **argv)
 {
     static struct cuda_peers peers;
-    struct wish wish = {NULL, NULL, 0.3, 0, 0, GPU_MOST_ELEMENTS};
+    struct wish wish = {NULL, NULL, NULL, 0.3, 0, 0, GPU_MOST_ELEMENTS};
     if (parse(&wish, argc, argv) != 0 || (wish.ptx != NULL && print_ptx(wish.ptx) == MISUSE)) {
         fputs("usage: vyre-peers [--device INDEX|UUID] [--seconds S | --power S | --native S "
-              "[--elements N]]\n",
+              "[--elements N] | --cufile FILE]\n",
               stderr);
         return MISUSE;
     }
@@ -152,7 +155,9 @@ int main(int argc, char **argv)
     }
     peers.duration_ns = (uint64_t)((wish.native > 0 ? wish.native : wish.seconds) * 1e9);
     print_device(&peers);
-    if (wish.native > 0) {
+    if (wish.cufile != NULL) {
+        measure_cufile(&peers, wish.cufile);
+    } else if (wish.native > 0) {
         measure_native(&peers, (uint64_t)wish.elements);
     } else {
         measure_launches(&peers);

@@ -107,6 +107,13 @@ typedef struct vyre_stall {
  * may call anything but vyre_close. */
 typedef void (*vyre_stall_fn)(void *ctx, const vyre_stall *stall);
 
+/** By what the library reads and writes sources. */
+enum vyre_io_engine {
+    VYRE_IO_ENGINE_AUTO = 0,  /**< io_uring where it can be had, else threads; reports say which */
+    VYRE_IO_ENGINE_URING = 1, /**< io_uring, or E_UNSUPPORTED */
+    VYRE_IO_ENGINE_PREAD = 2  /**< threads that call pread and pwrite */
+};
+
 /** How to open a runtime. Start from VYRE_OPTIONS_INIT; VYRE_DEFAULT leaves a choice to the
  * library. */
 typedef struct vyre_options {
@@ -156,6 +163,10 @@ typedef struct vyre_options {
                             threads of this process; the variable means nothing there */
     vyre_stall_fn stall; /**< NULL: a stall is only logged */
     void *stall_ctx;
+    uint32_t io_entries; /**< requests of slots for input and output that are under way at once
+                            (source.h): a power of two up to 4096, default 256; 0: none can be had.
+                            What they need is made with the first source */
+    uint32_t io_engine;  /**< enum vyre_io_engine; default AUTO */
 } vyre_options;
 
 #define VYRE_OPTIONS_INIT                                                                          \
@@ -164,7 +175,7 @@ typedef struct vyre_options {
             VYRE_DEFAULT, VYRE_DEFAULT, VYRE_DEFAULT, VYRE_DEFAULT, VYRE_DEFAULT, VYRE_DEFAULT,    \
             VYRE_DEFAULT64, VYRE_DEFAULT64, 0, 0, 0, VYRE_DEFAULT, VYRE_DEFAULT, VYRE_DEFAULT, 0u, \
             VYRE_DEFAULT64, VYRE_PLACE_AUTO, VYRE_STALL_REPORT, VYRE_DEFAULT64, VYRE_DEFAULT64,    \
-            VYRE_DEFAULT64, 0, 0, 0, 0                                                             \
+            VYRE_DEFAULT64, 0, 0, 0, 0, VYRE_DEFAULT, VYRE_IO_ENGINE_AUTO                          \
     }
 
 /**
@@ -178,7 +189,8 @@ VYRE_API vyre_status vyre_open(vyre **runtime, const vyre_options *options, vyre
 /**
  * Ends all work promptly: native operations that run finish, all other slots end as cancelled with
  * fault STOPPED (a long built-in at its next look), later submits return VYRE_E_STOPPED. Queues
- * stay open for reaping. Returns when the workers have ended; a device host that does not stop
+ * stay open for reaping. Slots that wait for input or output (source.h) end when the system has
+ * given that up. Returns when the workers have ended; a device host that does not stop
  * within a second is ended, and what it had under way ends as LOST. A second call does nothing. Not
  * from inside a native operation (E_STATE). Statuses: E_NULL, E_STATE.
  */

@@ -10,7 +10,11 @@
 
 #include <stdint.h>
 
+#include "vyre/evidence.h"
+#include "vyre/policy.h"
 #include "vyre/runtime.h"
+#include "vyre/sketch.h"
+#include "vyre/snapshot.h"
 
 #ifdef __cplusplus
 extern "C" {

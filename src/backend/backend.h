@@ -77,6 +77,12 @@ struct vyre_native_image {
     const char *function;
 };
 
+enum vyre_visit {
+    VYRE_VISIT_ENTER = 0, /* takes the role, if it can be had */
+    VYRE_VISIT_PASS = 1,  /* one pass, if it has the role */
+    VYRE_VISIT_LEAVE = 2
+};
+
 struct vyre_backend_table {
     uint32_t id; /* enum vyre_backend */
     const char *name;
@@ -116,6 +122,9 @@ struct vyre_backend_table {
     void (*resume)(struct vyre_backend_run *run);
     /* Some of those who sleep shall look at the doorbells. Any thread. */
     void (*wake)(struct vyre_backend_run *run);
+    /* A thread of the runtime polls in the workers' place for a while (worker.h). One thread,
+     * always the same. Of a PASS: how much was taken or ended. NULL: not possible. */
+    uint32_t (*visit)(struct vyre_backend_run *run, enum vyre_visit visit);
     /* 1: a device that sleeps is woken from every process by a word of its page (device/release.h);
      * 0: by a call of wake where it lives. */
     uint32_t wakes_by_word;

@@ -60,6 +60,7 @@ DEV_FN const struct dev_builtin *dev_builtin_find(uint32_t opcode)
     if (opcode == VYRE_OP_PACKED_SLOT) return &dev_builtins[DEV_BUILTIN_PACKED_SLOT];
     if (opcode == VYRE_OP_PRINTF) return &dev_builtins[DEV_BUILTIN_PRINTF];
     if (opcode == VYRE_OP_SHUTDOWN) return &dev_builtins[DEV_BUILTIN_SHUTDOWN];
+    if (opcode == VYRE_OP_LOAD_MISS) return &dev_builtins[DEV_BUILTIN_LOAD_MISS];
     return NULL;
 }
 

@@ -15,20 +15,27 @@
 #include "device/inplace.h"
 #include "device/warp.h"
 
-/* A warp's own memory; shared memory on a GPU. Rows have four words more than they need, so that
- * lanes that read the same column of different rows do not get in each other's way. */
+/* Slots in a warp's own memory, which is shared memory on a GPU. Rows have four words more than
+ * they need, so that lanes that read the same column of different rows do not get in each other's
+ * way.
+ */
 #define DEV_ROW_WORDS (VYRE_SLOT_WORDS + 4u)
 
-struct dev_room {
+struct dev_rows {
     uint32_t row[DEV_BATCH][DEV_ROW_WORDS];
-    struct dev_batch batch; /* the poller's own */
+};
+
+/* The poller's. */
+struct dev_room {
+    struct dev_rows rows;
+    struct dev_batch batch;
 };
 
 /* How often a chunk reads slots whose seals do not fit before they fault. */
 #define DEV_CHUNK_LOOKS 256u
 
 /* Copies n slots from a ring into rows, four lanes a slot. */
-DEV_FN void dev_rows_load(struct dev_room *room, const struct dev_queue_setup *setup,
+DEV_FN void dev_rows_load(struct dev_rows *rows, const struct dev_queue_setup *setup,
                           uint64_t first, uint32_t n)
 {
     const struct dev_word128 *ring = (const struct dev_word128 *)(const void *)setup->submission;
@@ -46,7 +53,7 @@ DEV_FN void dev_rows_load(struct dev_room *room, const struct dev_queue_setup *s
         for (uint32_t k = 0; k < 4; k++) {
             uint32_t row = k * 8 + i / 4;
             if (row >= n) continue;
-            *(struct dev_word128 *)(void *)&room->row[row][i % 4 * 4] = part[4 * DEV_MINE(i) + k];
+            *(struct dev_word128 *)(void *)&rows->row[row][i % 4 * 4] = part[4 * DEV_MINE(i) + k];
         }
     }
     dev_warp_sync();
@@ -64,7 +71,7 @@ DEV_FN uint32_t dev_plain_check(const uint32_t *slot)
 
 /* Reads slots until all fit their seals, or for long enough; bit i of the answer: row i never did.
  */
-DEV_FN uint32_t dev_rows_certify(const struct dev_runtime *rt, struct dev_room *room,
+DEV_FN uint32_t dev_rows_certify(const struct dev_runtime *rt, struct dev_rows *rows,
                                  const struct dev_task *task)
 {
     const struct dev_queue *queue = &rt->queues[task->queue];
@@ -72,18 +79,33 @@ DEV_FN uint32_t dev_rows_certify(const struct dev_runtime *rt, struct dev_room *
     uint32_t n = task->count;
     for (uint32_t looks = 0;; looks++) {
         uint32_t torn[DEV_WARP_ROLES];
-        dev_rows_load(room, &queue->setup, first, n);
+        dev_rows_load(rows, &queue->setup, first, n);
         DEV_ROLES(i)
         {
             uint32_t lap = (uint32_t)((first + i) >> queue->log2_slots) + 1;
             torn[DEV_MINE(i)] = i < n && queue->setup.sealed != 0 &&
-                                vyre_seal(room->row[i], lap) != room->row[i][VYRE_SLOT_TENANT];
+                                vyre_seal(rows->row[i], lap) != rows->row[i][VYRE_SLOT_TENANT];
         }
         uint32_t mask = dev_warp_ballot(torn);
         if (mask == 0 || looks == DEV_CHUNK_LOOKS) return mask;
         if (dev_warp_first(dev_load_relaxed(&rt->shutdown))) return mask;
         dev_warp_sync();
     }
+}
+
+/* The words of a completion, without its lap. */
+DEV_FN void dev_row_end(uint32_t *row, const struct dev_end *end)
+{
+    row[VYRE_COMPLETION_TICKET_LOW] = (uint32_t)end->ticket;
+    row[VYRE_COMPLETION_TICKET_HIGH] = (uint32_t)(end->ticket >> 32);
+    row[VYRE_COMPLETION_STATUS] =
+        end->fault ? (uint32_t)VYRE_SLOT_FAULT | end->fault << 16 : (uint32_t)VYRE_SLOT_DONE;
+    row[VYRE_COMPLETION_PROGRAM] = end->opcode;
+    row[VYRE_COMPLETION_PC] = end->pc;
+    row[VYRE_COMPLETION_OUT_OF_BOUNDS] = end->out_of_bounds;
+    row[VYRE_COMPLETION_STEPS] = end->steps;
+    for (uint32_t i = 0; i < VYRE_COMPLETION_RESULTS; i++)
+        row[VYRE_COMPLETION_RESULT0 + i] = end->result[i];
 }
 
 /* Runs the slot of one row; the row becomes the completion's words, without its lap. */
@@ -112,39 +134,34 @@ DEV_FN void dev_row_run(struct dev_runtime *rt, const struct dev_queue *queue, u
             fault = dev_slot_run(&call, opcode);
         }
     }
-    row[VYRE_COMPLETION_TICKET_LOW] = (uint32_t)ticket;
-    row[VYRE_COMPLETION_TICKET_HIGH] = (uint32_t)(ticket >> 32);
-    row[VYRE_COMPLETION_STATUS] =
-        fault ? (uint32_t)VYRE_SLOT_FAULT | fault << 16 : (uint32_t)VYRE_SLOT_DONE;
-    row[VYRE_COMPLETION_PROGRAM] = opcode;
-    row[VYRE_COMPLETION_PC] = call.pc;
-    row[VYRE_COMPLETION_OUT_OF_BOUNDS] = 0;
-    row[VYRE_COMPLETION_STEPS] = call.steps;
-    for (uint32_t i = 0; i < VYRE_COMPLETION_RESULTS; i++)
-        row[VYRE_COMPLETION_RESULT0 + i] = call.result[i];
+    struct dev_end end = dev_end_fault(ticket, opcode, fault);
+    end.pc = call.pc;
+    end.steps = call.steps;
+    end.result = call.result;
+    dev_row_end(row, &end);
 }
 
-/* Counts what was run: at once where all rows are alike, as they are in a flood. */
+/* Counts what is run, all rows but those in `skip`: at once where they are alike, as they are in a
+ * flood. */
 DEV_FN void dev_rows_count(struct dev_runtime *rt, const struct dev_queue *queue,
-                           const struct dev_room *room, uint32_t n, uint32_t torn)
+                           const struct dev_rows *rows, uint32_t n, uint32_t skip)
 {
-    const uint32_t *head = room->row[0];
+    const uint32_t *head = rows->row[0];
     uint32_t other[DEV_WARP_ROLES];
     DEV_ROLES(i)
     {
         other[DEV_MINE(i)] =
-            i < n && (room->row[i][VYRE_SLOT_OPCODE] != head[VYRE_SLOT_OPCODE] ||
-                      room->row[i][VYRE_SLOT_PRIORITY] != head[VYRE_SLOT_PRIORITY] ||
-                      dev_plain_check(room->row[i]) != 0);
+            i < n && (rows->row[i][VYRE_SLOT_OPCODE] != head[VYRE_SLOT_OPCODE] ||
+                      rows->row[i][VYRE_SLOT_PRIORITY] != head[VYRE_SLOT_PRIORITY]);
     }
-    uint32_t mixed = dev_warp_ballot(other) | torn;
+    uint32_t mixed = dev_warp_ballot(other) | skip;
     DEV_FIRST
     {
         dev_add_relaxed(&rt->control[VYRE_CONTROL_DONE_COUNT], n);
         for (uint32_t i = 0; i < n && mixed != 0; i++) {
-            if ((torn >> i & 1) != 0 || dev_plain_check(room->row[i]) != 0) continue;
-            dev_metric(rt, room->row[i][VYRE_SLOT_OPCODE], 1);
-            dev_count_claims(rt, queue->setup.tenant, room->row[i][VYRE_SLOT_PRIORITY], 1);
+            if ((skip >> i & 1) != 0) continue;
+            dev_metric(rt, rows->row[i][VYRE_SLOT_OPCODE], 1);
+            dev_count_claims(rt, queue->setup.tenant, rows->row[i][VYRE_SLOT_PRIORITY], 1);
         }
         if (mixed == 0) {
             dev_metric(rt, head[VYRE_SLOT_OPCODE], n);
@@ -155,7 +172,7 @@ DEV_FN void dev_rows_count(struct dev_runtime *rt, const struct dev_queue *queue
 
 /* Writes n completions from rows: everything but the quarter with the lap, a fence (R2), then that.
  */
-DEV_FN void dev_rows_store(const struct dev_room *room, const struct dev_queue *queue,
+DEV_FN void dev_rows_store(const struct dev_rows *rows, const struct dev_queue *queue,
                            uint64_t index, uint32_t n)
 {
     struct dev_word128 *ring = (struct dev_word128 *)(void *)queue->setup.completion;
@@ -168,7 +185,7 @@ DEV_FN void dev_rows_store(const struct dev_room *room, const struct dev_queue *
             if (row >= n || i % 4 == VYRE_COMPLETION_LAP / 4) continue;
             dev_store128_relaxed(
                 &ring[place * 4 + i % 4],
-                *(const struct dev_word128 *)(const void *)&room->row[row][i % 4 * 4]);
+                *(const struct dev_word128 *)(const void *)&rows->row[row][i % 4 * 4]);
         }
     }
     dev_warp_sync();
@@ -177,38 +194,76 @@ DEV_FN void dev_rows_store(const struct dev_room *room, const struct dev_queue *
     {
         uint32_t place = ((uint32_t)index + i) & mask;
         if (i < n)
-            dev_store128_relaxed(&ring[place * 4 + VYRE_COMPLETION_LAP / 4],
-                                 *(const struct dev_word128 *)(const void *)&room->row[i][4]);
+            dev_store128_last(&ring[place * 4 + VYRE_COMPLETION_LAP / 4],
+                              *(const struct dev_word128 *)(const void *)&rows->row[i][4]);
     }
 }
 
-/* Runs a chunk and ends its slots. */
-DEV_FN void dev_chunk_run(struct dev_runtime *rt, struct dev_room *room,
+/* Ends the n slots of a chunk: completions, then who waits for them. */
+DEV_FN void dev_chunk_end(struct dev_runtime *rt, struct dev_rows *rows,
                           const struct dev_task *task)
 {
     struct dev_queue *queue = &rt->queues[task->queue];
-    uint32_t n = task->count;
-    uint64_t index = task->index;
-    uint32_t torn = dev_rows_certify(rt, room, task);
-    DEV_FIRST dev_record_write(rt->handover, task->number, task, queue->opened);
-    dev_rows_count(rt, queue, room, n, torn);
-    dev_warp_sync();
     DEV_ROLES(i)
     {
-        if (i < n) {
-            dev_row_run(rt, queue, room->row[i], task->first + i, torn >> i & 1);
-            room->row[i][VYRE_COMPLETION_LAP] = dev_completion_lap_of(index + i, queue->log2_slots);
-        }
+        if (i < task->count)
+            rows->row[i][VYRE_COMPLETION_LAP] =
+                dev_completion_lap_of(task->index + i, queue->log2_slots);
     }
     dev_warp_sync();
-    dev_rows_store(room, queue, index, n);
+    dev_rows_store(rows, queue, task->index, task->count);
     dev_warp_sync();
     DEV_FIRST
     {
         dev_notify(queue);
-        dev_sub_release(&queue->chunked, n); /* R14 pairs with A14 */
-        dev_add_release(&rt->ends, 1);       /* R11 pairs with A11 */
+        dev_sub_release(&queue->chunked, task->count); /* R14 pairs with A14 */
+        dev_add_release(&rt->ends, 1);                 /* R11 pairs with A11 */
     }
+}
+
+/* What a chunk has found in its rows, a bit each. */
+struct dev_chunk_rows {
+    uint32_t torn;     /* they never fitted their seals */
+    uint32_t refused;  /* they cannot be run in place */
+    uint32_t programs; /* they name what may be a short program */
+    uint32_t settled;  /* rt->settled before they were read; the first lane's */
+};
+
+DEV_FN struct dev_chunk_rows dev_chunk_read(const struct dev_runtime *rt, struct dev_rows *rows,
+                                            const struct dev_task *task)
+{
+    struct dev_chunk_rows found;
+    uint32_t refused[DEV_WARP_ROLES], programs[DEV_WARP_ROLES];
+    found.settled = dev_load_relaxed(&rt->settled);
+    found.torn = dev_rows_certify(rt, rows, task);
+    DEV_ROLES(i)
+    {
+        const uint32_t *row = rows->row[i];
+        uint32_t fault = i < task->count ? dev_plain_check(row) : (uint32_t)VYRE_FAULT_NONE;
+        refused[DEV_MINE(i)] = fault != VYRE_FAULT_NONE;
+        programs[DEV_MINE(i)] = fault == VYRE_FAULT_NOT_PLAIN &&
+                                row[VYRE_SLOT_PRIORITY] <= VYRE_PRIORITY_NORMAL &&
+                                row[VYRE_SLOT_OPCODE] >= DEV_PACKED_OPCODES;
+    }
+    found.programs = dev_warp_ballot(programs) & ~found.torn;
+    found.refused = dev_warp_ballot(refused) & ~found.programs;
+    return found;
+}
+
+/* Runs a chunk without programs and ends its slots. */
+DEV_FN void dev_chunk_run(struct dev_runtime *rt, struct dev_rows *rows,
+                          const struct dev_task *task, const struct dev_chunk_rows *found)
+{
+    struct dev_queue *queue = &rt->queues[task->queue];
+    DEV_FIRST dev_record_write(rt->handover, task->number, task, queue->opened);
+    dev_rows_count(rt, queue, rows, task->count, found->torn | found->refused);
+    dev_warp_sync();
+    DEV_ROLES(i)
+    {
+        if (i < task->count)
+            dev_row_run(rt, queue, rows->row[i], task->first + i, found->torn >> i & 1);
+    }
+    dev_chunk_end(rt, rows, task);
 }
 
 static_assert(VYRE_COMPLETION_LAP == 7, "the last word of the second quarter");

@@ -14,6 +14,7 @@
 struct dev_flood {
     uint32_t chunks[DEV_WARP_ROLES];
     uint32_t slots[DEV_WARP_ROLES];
+    uint32_t size[DEV_WARP_ROLES];  /* of a chunk */
     uint32_t start[DEV_WARP_ROLES]; /* chunks of the roles before */
 };
 
@@ -24,15 +25,19 @@ DEV_FN uint32_t dev_flood_measure(const struct dev_poller *p, const struct dev_g
 {
     uint32_t queues = dev_popcount(news), room = dev_handover_room(p);
     uint32_t share = (room < DEV_WARP ? room : DEV_WARP) / queues;
+    uint64_t programs = dev_warp_word(glance->seen, DEV_ROLE_PROGRAMS);
+    if (share == 0) return 0;
     DEV_ROLES(i)
     {
         uint32_t published =
             (uint32_t)glance->seen[DEV_MINE(i)] - (uint32_t)glance->head[DEV_MINE(i)];
-        uint32_t chunks = (published + DEV_BATCH - 1) / DEV_BATCH;
+        uint32_t size = dev_chunk_size(p, programs, published, share);
+        uint32_t chunks = (published + size - 1) / size;
         if (chunks > share) chunks = share;
         if ((news >> i & 1) == 0) chunks = 0;
         flood->chunks[DEV_MINE(i)] = chunks;
-        flood->slots[DEV_MINE(i)] = chunks * DEV_BATCH < published ? chunks * DEV_BATCH : published;
+        flood->size[DEV_MINE(i)] = size;
+        flood->slots[DEV_MINE(i)] = chunks * size < published ? chunks * size : published;
     }
     dev_warp_sums(flood->chunks, flood->start);
     return dev_warp_word32(flood->start, DEV_WARP - 1) +
@@ -57,13 +62,14 @@ DEV_FN void dev_flood_tasks(const struct dev_poller *p, const struct dev_glance 
     {
         uint32_t whose = owner[DEV_MINE(i)];
         uint32_t slots = dev_warp_word32(flood->slots, whose);
-        uint32_t before = (i - dev_warp_word32(flood->start, whose)) * DEV_BATCH;
+        uint32_t size = dev_warp_word32(flood->size, whose);
+        uint32_t before = (i - dev_warp_word32(flood->start, whose)) * size;
         struct dev_task task;
         task.kind = DEV_TASK_CHUNK;
         task.queue = dev_warp_word32(glance->queue, whose);
         task.first = dev_warp_word(glance->head, whose) + before;
         task.index = dev_warp_word(glance->index, whose) + before;
-        task.count = slots - before < DEV_BATCH ? slots - before : DEV_BATCH;
+        task.count = slots - before < size ? slots - before : size;
         if (i < total) dev_task_write(p->rt->handover, p->posted + i, &task);
     }
 }

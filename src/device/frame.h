@@ -11,6 +11,7 @@
 #ifndef VYRE_DEVICE_FRAME_H
 #define VYRE_DEVICE_FRAME_H
 
+#include "device/layout.h"
 #include "device/platform.h"
 #include "vm/bytecode.h"
 
@@ -62,14 +63,17 @@ struct dev_frame {
     uint32_t fault_pc;
     uint32_t fault_detail;
     uint32_t fault_lane;
-    uint32_t next;  /* in a list of frames */
-    uint32_t quick; /* of a frame in a warp's room: where its decoded code is;
-                       0: nowhere */
-    uint32_t reserved[3];
+    uint32_t next;       /* in a list of frames */
+    uint32_t quick;      /* of a frame in a warp's room: where its decoded code is;
+                            0: nowhere */
+    uint32_t near_bytes; /* and how much of the room it uses */
+    uint32_t far_parts;  /* and what of it lies elsewhere: enum vyre_run_place */
+    uint32_t reserved;
     uint32_t active[VM_MAX_LEVELS + 1]; /* lanes in each mask */
     uint32_t zero[4];                   /* where views without memory point */
     const struct vm_header *origin; /* of a frame in a warp's room: the block as it was loaded */
     struct vm_header header;        /* and its header, which the warp goes by */
+    struct dev_run_args args;       /* of a slot that has no run of its own; short.h */
 };
 
 static_assert(sizeof(struct dev_frame) % 16 == 0, "copied 16 bytes at a time");

@@ -114,10 +114,10 @@ DEV_FN void dev_frame_bind(struct dev_frame *frame, struct dev_run *run,
         if (bound != NULL && bound->handle != 0) {
             unsigned char *base = (unsigned char *)(uintptr_t)bound->address;
             uint64_t bytes = bound->bytes;
-            dev_window_apply(run, buffers[i].view, &base, &bytes);
+            dev_window_apply(&run->args, buffers[i].view, &base, &bytes);
             dev_frame_view(frame, i, base, bytes);
         } else
-            dev_frame_view(frame, i, (unsigned char *)&run->scalar[scalar], 4);
+            dev_frame_view(frame, i, (unsigned char *)&run->args.scalar[scalar], 4);
         if (buffers[i].flags & VM_BUFFER_SCALAR) scalar++;
     }
     for (uint32_t i = 0; i < program->buffer_count; i++)

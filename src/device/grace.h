@@ -5,6 +5,9 @@
  * have been taken and hold what they name. A slot that was published later finds the handle gone at
  * once.
  *
+ * Slots that a resident kernel hands over in chunks are taken unread and hold nothing: so once all
+ * heads are far enough, the period also waits for the tasks that had been posted by then.
+ *
  * A period belongs to one drop. There are DEV_GRACES of them; a drop that finds none free waits for
  * one. All functions are the poller's.
  */
@@ -31,6 +34,7 @@ DEV_FN uint32_t dev_grace_begin(struct dev_runtime *rt, uint32_t owner)
             queue->head + (named && published <= queue->setup.slots ? published : 0);
     }
     rt->graces |= 1u << period;
+    rt->grace_tasks &= ~(1u << period);
     return period;
 }
 
@@ -41,6 +45,11 @@ DEV_FN int dev_grace_end(struct dev_runtime *rt, uint32_t period)
         struct dev_queue *queue = &rt->queues[rt->watch[i].queue];
         if ((int64_t)(queue->head - queue->grace_tail[period]) < 0) return 0;
     }
+    if ((rt->grace_tasks >> period & 1) == 0) {
+        rt->grace_tasks |= 1u << period;
+        rt->grace_task[period] = rt->tasks_posted;
+    }
+    if ((int32_t)(rt->tasks_ended - rt->grace_task[period]) < 0) return 0;
     rt->graces &= ~(1u << period);
     return 1;
 }

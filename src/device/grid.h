@@ -385,8 +385,24 @@ DEV_FN void dev_run_groups(struct dev_runtime *rt, const struct dev_inflight *en
     }
 }
 
+/* Binds a run's buffers in a warp's room, and its scalars, which every workgroup reads: so they lie
+ * there too. */
+DEV_FN void dev_run_room_bind(const struct dev_runtime *rt, const struct dev_run *run,
+                              struct dev_frame *room)
+{
+    const uint32_t words = (uint32_t)(sizeof(struct dev_run_args) / sizeof(uint32_t));
+    const uint32_t *from = (const uint32_t *)(const void *)&run->args;
+    DEV_ROLES(l)
+    {
+        for (uint32_t i = l; i < words; i += DEV_WARP)
+            ((uint32_t *)(void *)&room->args)[i] = from[i];
+    }
+    dev_warp_sync();
+    dev_warp_bind(room, &room->args, dev_run_bindings(rt, run));
+}
+
 /* Makes a warp's room ready for a run. 0: its program is damaged. */
-DEV_FN int dev_run_room_make(struct dev_runtime *rt, struct dev_run *run,
+DEV_FN int dev_run_room_make(struct dev_runtime *rt, const struct dev_run *run,
                              const struct dev_turn *turn)
 {
     const struct dev_handle *handle = &rt->handles[run->program];
@@ -397,7 +413,7 @@ DEV_FN int dev_run_room_make(struct dev_runtime *rt, struct dev_run *run,
     block.frame_bytes = rt->frame_stride;
     unsigned char *far_frame = (unsigned char *)dev_frame_at(rt, rt->worker_frame[turn->worker]);
     if (!dev_warp_prepare(turn->room, &block, far_frame)) return 0;
-    dev_warp_bind(turn->room, run, dev_run_bindings(rt, run));
+    dev_run_room_bind(rt, run, turn->room);
     return 1;
 }
 
@@ -437,7 +453,7 @@ DEV_FN void dev_run_resume(struct dev_runtime *rt, const struct dev_inflight *en
     dev_frame_swap(rt, turn->worker, index);
     if (turn->room != NULL) {
         dev_warp_fill(turn->room, (unsigned char *)frame, rt->room_bytes);
-        dev_warp_bind(turn->room, run, dev_run_bindings(rt, run));
+        dev_run_room_bind(rt, run, turn->room);
         frame = turn->room;
     }
     turn->rest = frame->rest;

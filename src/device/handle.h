@@ -11,6 +11,7 @@
 #ifndef VYRE_DEVICE_HANDLE_H
 #define VYRE_DEVICE_HANDLE_H
 
+#include "device/io_args.h"
 #include "device/layout.h"
 #include "device/packed.h"
 #include "device/window.h"
@@ -25,28 +26,53 @@
 #define DEV_ARG_COUNT    4u /* byte 0: how many scalars there are; the others: window.h */
 #define DEV_ARG_SCALARS  5u
 
-/* Whether the slot that is being taken may take hold of an entry. (poller) */
-DEV_FN int dev_handle_open(const struct dev_runtime *rt, const struct dev_handle *entry)
+/* Beside the rights of a buffer: the application, and so its pump, sees its bytes where they are.
+ */
+#define DEV_RIGHT_SEEN 0x100u
+
+/* Who looks for a handle, and what for. */
+struct dev_claim {
+    uint32_t kind;
+    uint32_t tenant;
+    uint32_t rights;
+    uint32_t late; /* the grace periods that had begun when the slot was published */
+};
+
+/* Whether a slot may take hold of an entry. */
+DEV_FN int dev_handle_open(const struct dev_handle *entry, uint32_t late)
 {
     if (entry->state < DEV_DROPPING) return entry->state == DEV_LIVE;
-    return (rt->late >> (entry->state - DEV_DROPPING) & 1) == 0;
+    return (late >> (entry->state - DEV_DROPPING) & 1) == 0;
 }
 
-/* The live entry that a handle names, or NULL with the fault. (poller) */
-DEV_FN struct dev_handle *dev_handle_find(struct dev_runtime *rt, uint32_t handle, uint32_t kind,
-                                          uint32_t tenant, uint32_t rights, uint32_t *fault)
+/* The live entry that a handle names, or NULL with the fault. (poller, or in a lookup: short.h) */
+DEV_FN struct dev_handle *dev_handle_claim(struct dev_runtime *rt, uint32_t handle,
+                                           const struct dev_claim *claim, uint32_t *fault)
 {
     uint32_t index = handle & DEV_HANDLE_INDEX;
     struct dev_handle *entry = rt->handles + index;
     *fault = (uint32_t)VYRE_FAULT_BAD_HANDLE;
-    if (kind == DEV_FREE || index >= rt->max_handles) return NULL;
-    if (entry->kind != kind || !dev_handle_open(rt, entry) || entry->generation != handle >> 16)
+    if (claim->kind == DEV_FREE || index >= rt->max_handles) return NULL;
+    if (entry->kind != claim->kind || !dev_handle_open(entry, claim->late) ||
+        entry->generation != handle >> 16)
         return NULL;
     *fault = (uint32_t)VYRE_FAULT_HANDLE_RIGHTS;
-    if (entry->owner != tenant && entry->owner != VYRE_TENANT_ANY) return NULL;
-    if ((entry->rights & rights) != rights) return NULL;
+    if (entry->owner != claim->tenant && entry->owner != VYRE_TENANT_ANY) return NULL;
+    if ((entry->rights & claim->rights) != claim->rights) return NULL;
     *fault = 0;
     return entry;
+}
+
+/* The same for the slot that is being taken. (poller) */
+DEV_FN struct dev_handle *dev_handle_find(struct dev_runtime *rt, uint32_t handle, uint32_t kind,
+                                          uint32_t tenant, uint32_t rights, uint32_t *fault)
+{
+    struct dev_claim claim;
+    claim.kind = kind;
+    claim.tenant = tenant;
+    claim.rights = rights;
+    claim.late = rt->late;
+    return dev_handle_claim(rt, handle, &claim, fault);
 }
 
 /* The entry of a handle that the running slot holds. Any worker. */
@@ -99,14 +125,22 @@ DEV_FN uint32_t dev_opcode_lookup(const struct dev_runtime *rt, uint32_t opcode)
     return place == DEV_NONE ? DEV_NONE : rt->opcode_map[place];
 }
 
-/* The handle index of a live operation that this tenant may run, or DEV_NONE. (poller) */
-DEV_FN uint32_t dev_opcode_find(const struct dev_runtime *rt, uint32_t opcode, uint32_t tenant)
+/* The handle index of a live operation that this tenant may run, or DEV_NONE; `late` as in a claim.
+ * (poller, or in a lookup) */
+DEV_FN uint32_t dev_opcode_claim(const struct dev_runtime *rt, uint32_t opcode, uint32_t tenant,
+                                 uint32_t late)
 {
     uint32_t index = dev_opcode_lookup(rt, opcode);
     if (index == DEV_NONE) return DEV_NONE;
     const struct dev_handle *entry = &rt->handles[index];
-    if (!dev_handle_open(rt, entry)) return DEV_NONE;
+    if (!dev_handle_open(entry, late)) return DEV_NONE;
     return entry->owner == tenant || entry->owner == VYRE_TENANT_ANY ? index : DEV_NONE;
+}
+
+/* The same for the slot that is being taken. (poller) */
+DEV_FN uint32_t dev_opcode_find(const struct dev_runtime *rt, uint32_t opcode, uint32_t tenant)
+{
+    return dev_opcode_claim(rt, opcode, tenant, rt->late);
 }
 
 /* Enters the operation or the program at this index under its opcode. 0: the opcode is taken, or no
@@ -213,6 +247,20 @@ DEV_FN int dev_scalars_fit(const struct vm_header *program, uint32_t open, uint3
     return count == program->scalar_params && count <= DEV_SCALARS;
 }
 
+/* The most that a slot may ask of the warp that has its chunk: weight times workgroups. */
+#define DEV_SHORT_WORK 2048u
+
+/* Whether a slot with these arguments is run like a plain one, where its program has this weight.
+ * The producer asks, and the device. */
+DEV_FN int dev_short_fits(uint32_t weight, const uint32_t *arg)
+{
+    if (weight == 0 || (arg[DEV_ARG_COUNT] & 0xFFu) > DEV_SLOT_SCALARS) return 0;
+    for (uint32_t axis = 0; axis < 3; axis++) {
+        if (arg[axis] > DEV_SHORT_WORK) return 0;
+    }
+    return (uint64_t)arg[0] * arg[1] * arg[2] * weight <= DEV_SHORT_WORK;
+}
+
 /* Whether a window lies in the buffer that is bound there, where an element can begin. */
 DEV_FN uint32_t dev_window_check(const struct dev_bindings *set, const uint32_t *arg, uint32_t k)
 {
@@ -239,29 +287,45 @@ DEV_FN uint32_t dev_run_check(const struct vm_header *program, const struct dev_
     return fault;
 }
 
+/* Checks what the arguments of a slot say to the program at this index; *set receives the index of
+ * the binding set that they name, or DEV_NONE. (poller, or in a lookup) */
+DEV_FN uint32_t dev_program_check(struct dev_runtime *rt, uint32_t index, const uint32_t *arg,
+                                  const struct dev_claim *claim, uint32_t *set)
+{
+    const struct dev_handle *program = &rt->handles[index];
+    const struct vm_header *header = dev_program_header(program);
+    const struct dev_bindings *bindings = NULL;
+    *set = DEV_NONE;
+    /* A program without buffers needs no set; the handle 0 names none. */
+    if (arg[DEV_ARG_BINDINGS] != 0 || header->view_count != header->scalar_params) {
+        uint32_t fault;
+        const struct dev_handle *found = dev_handle_claim(rt, arg[DEV_ARG_BINDINGS], claim, &fault);
+        if (found == NULL) return fault;
+        bindings = dev_bindings_of(found);
+        if (bindings->program != (program->generation << 16 | index))
+            return (uint32_t)VYRE_FAULT_BINDINGS;
+        *set = arg[DEV_ARG_BINDINGS] & DEV_HANDLE_INDEX;
+    }
+    uint32_t wrong = dev_run_check(header, bindings, arg);
+    if (wrong != 0) return wrong;
+    return dev_grid_fits(header, arg) ? 0 : (uint32_t)VYRE_FAULT_GRID;
+}
+
 /* Holds the program at this index, and the binding set that the arguments name: both, or nothing
  * with a fault. (poller) */
 DEV_FN uint32_t dev_program_hold(struct dev_runtime *rt, uint32_t index, const uint32_t *arg,
                                  uint32_t tenant)
 {
-    struct dev_handle *program = &rt->handles[index];
-    const struct vm_header *header = dev_program_header(program);
-    const struct dev_bindings *bindings = NULL;
-    struct dev_handle *set = NULL;
-    /* A program without buffers needs no set; the handle 0 names none. */
-    if (arg[DEV_ARG_BINDINGS] != 0 || header->view_count != header->scalar_params) {
-        uint32_t fault;
-        set = dev_handle_find(rt, arg[DEV_ARG_BINDINGS], DEV_BINDINGS, tenant, 0, &fault);
-        if (set == NULL) return fault;
-        bindings = dev_bindings_of(set);
-        if (bindings->program != (program->generation << 16 | index))
-            return (uint32_t)VYRE_FAULT_BINDINGS;
-    }
-    uint32_t wrong = dev_run_check(header, bindings, arg);
-    if (wrong != 0) return wrong;
-    if (!dev_grid_fits(header, arg)) return (uint32_t)VYRE_FAULT_GRID;
-    if (set != NULL) dev_handle_hold(set);
-    dev_handle_hold(program);
+    struct dev_claim claim;
+    uint32_t set;
+    claim.kind = DEV_BINDINGS;
+    claim.tenant = tenant;
+    claim.rights = 0;
+    claim.late = rt->late;
+    uint32_t fault = dev_program_check(rt, index, arg, &claim, &set);
+    if (fault != 0) return fault;
+    if (set != DEV_NONE) dev_handle_hold(&rt->handles[set]);
+    dev_handle_hold(&rt->handles[index]);
     return 0;
 }
 
@@ -274,11 +338,15 @@ struct dev_names {
 };
 
 DEV_FN struct dev_names dev_names_of(const struct dev_runtime *rt, uint32_t opcode,
-                                     uint32_t operation)
+                                     uint32_t operation, const uint32_t *arg)
 {
     const struct dev_builtin *row = dev_builtin_find(opcode);
     struct dev_names names = {0, 0, 0, DEV_NONE};
-    if (row != NULL) {
+    if (opcode == VYRE_OP_LOAD_MISS) {
+        uint32_t kind = dev_io_kind(arg);
+        names.writes = kind == DEV_IO_READ ? 1u << DEV_IO_ARG_BUFFER : 0;
+        names.reads = kind == DEV_IO_WRITE ? 1u << DEV_IO_ARG_BUFFER : 0;
+    } else if (row != NULL) {
         names.reads = row->reads;
         names.writes = row->writes;
     } else if (operation != DEV_NONE) {
@@ -330,6 +398,26 @@ DEV_FN uint32_t dev_names_hold(struct dev_runtime *rt, const struct dev_names *n
     return 0;
 }
 
+/* Whether the bytes that a LOAD_MISS moves lie in the buffer that it holds. */
+DEV_FN int dev_io_fits(struct dev_runtime *rt, const uint32_t *arg)
+{
+    const struct dev_handle *buffer = dev_handle_held(rt, arg[DEV_IO_ARG_BUFFER]);
+    uint64_t at = dev_io_pair(&arg[DEV_IO_ARG_AT]);
+    return at <= buffer->bytes && arg[DEV_IO_ARG_LENGTH] <= buffer->bytes - at;
+}
+
+/* Holds what a LOAD_MISS names, after a look at the rest of it. (poller) */
+DEV_FN uint32_t dev_io_hold(struct dev_runtime *rt, const uint32_t *arg, uint32_t tenant)
+{
+    struct dev_names names = dev_names_of(rt, VYRE_OP_LOAD_MISS, DEV_NONE, arg);
+    if (rt->io.page == NULL) return (uint32_t)VYRE_FAULT_UNKNOWN_OPCODE;
+    if (dev_io_kind(arg) == 0) return (uint32_t)VYRE_FAULT_IO_FORM;
+    uint32_t fault = dev_names_hold(rt, &names, arg, tenant);
+    if (fault != 0 || (names.reads | names.writes) == 0 || dev_io_fits(rt, arg)) return fault;
+    dev_names_drop(rt, &names, arg);
+    return (uint32_t)VYRE_FAULT_BUFFER_BOUNDS;
+}
+
 /* What holding a slot found. */
 struct dev_hold {
     uint32_t operation; /* for the in-flight entry: index of a plain slot's native operation or
@@ -342,13 +430,14 @@ DEV_FN uint32_t dev_operation_hold(struct dev_runtime *rt, uint32_t opcode, cons
                                    uint32_t tenant, uint32_t *operation)
 {
     *operation = DEV_NONE;
+    if (opcode == VYRE_OP_LOAD_MISS) return dev_io_hold(rt, arg, tenant);
     if (dev_builtin_find(opcode) == NULL) {
         *operation = dev_opcode_find(rt, opcode, tenant);
         if (*operation == DEV_NONE) return (uint32_t)VYRE_FAULT_UNKNOWN_OPCODE;
         if (rt->handles[*operation].kind == DEV_PROGRAM)
             return dev_program_hold(rt, *operation, arg, tenant);
     }
-    struct dev_names names = dev_names_of(rt, opcode, *operation);
+    struct dev_names names = dev_names_of(rt, opcode, *operation, arg);
     return dev_names_hold(rt, &names, arg, tenant);
 }
 
@@ -360,7 +449,7 @@ DEV_NO_INLINE void dev_packed_drop(struct dev_runtime *rt, const uint32_t *arg, 
     if (dev_packed_open(&packed, arg) != 0) return;
     for (uint32_t i = 0; i < count && i < packed.count; i++) {
         if (dev_packed_op(&packed, i, &opcode, inner) != 0) return;
-        struct dev_names names = dev_names_of(rt, opcode, dev_opcode_lookup(rt, opcode));
+        struct dev_names names = dev_names_of(rt, opcode, dev_opcode_lookup(rt, opcode), inner);
         dev_names_drop(rt, &names, inner);
     }
 }
@@ -405,7 +494,7 @@ DEV_FN void dev_slot_drop(struct dev_runtime *rt, const uint32_t *slot, uint32_t
     if (slot[VYRE_SLOT_OPCODE] == VYRE_OP_PACKED_SLOT) {
         dev_packed_drop(rt, arg, DEV_PACKED_MAX);
     } else {
-        struct dev_names names = dev_names_of(rt, slot[VYRE_SLOT_OPCODE], operation);
+        struct dev_names names = dev_names_of(rt, slot[VYRE_SLOT_OPCODE], operation, arg);
         dev_names_drop(rt, &names, arg);
     }
 }

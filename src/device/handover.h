@@ -34,6 +34,8 @@ struct dev_handover {
     uint32_t claimed_pad[31];
     uint32_t picked; /* (atomic) tasks picked up by workers */
     uint32_t picked_pad[31];
+    dev_word64 programs; /* number of a task that has found short programs, plus 1; a hint */
+    uint32_t programs_pad[30];
     struct dev_word128 task[DEV_TASKS];
     struct dev_word128 record[DEV_TASKS]; /* what each task has copied; written by its worker */
 };
@@ -99,7 +101,7 @@ DEV_FN void dev_record_write(struct dev_handover *ring, uint32_t number,
 }
 
 static_assert(sizeof(struct dev_word128) == 16, "one access");
-static_assert(offsetof(struct dev_handover, task) == 256, "aligned");
+static_assert(offsetof(struct dev_handover, task) % 128 == 0, "aligned");
 static_assert(DEV_TASKS >= 2 * DEV_MAX_RESIDENT, "all workers can be told to leave");
 
 #endif

@@ -15,6 +15,7 @@
 #ifndef VYRE_DEVICE_LAYOUT_H
 #define VYRE_DEVICE_LAYOUT_H
 
+#include "device/io_ring.h"
 #include "device/platform.h"
 #include "vyre/wire.h"
 
@@ -192,6 +193,13 @@ struct dev_bindings {
     struct dev_bound bound[]; /* count of them */
 };
 
+/* What the views of a run show, besides its binding set. */
+struct dev_run_args {
+    uint32_t scalar[DEV_SCALARS];
+    uint32_t windows;                 /* byte k + 1: the view that window k narrows, plus 1 */
+    uint32_t window[2 * DEV_WINDOWS]; /* of each its offset and its length, in bytes */
+};
+
 /* A slot that runs a program, while it is in flight. (sched), but `next`, which workers move
  * without it, and what is marked; fault, fault_group and waiting are read without it for a hint. */
 struct dev_run {
@@ -206,16 +214,74 @@ struct dev_run {
     uint32_t fault_pc;
     uint32_t fault_detail;
     uint32_t fault_lane;
-    uint32_t holders;   /* (atomic) the slot until it has ended, and workers that are at it */
-    uint32_t waiting;   /* first of the frames that wait to be resumed, or DEV_NONE */
-    uint32_t queued;    /* its entry is in a run queue */
-    uint32_t next_free; /* in the list of free runs */
-    uint32_t program;   /* index of its handle */
-    uint32_t bindings;  /* the same */
-    uint32_t scalar[DEV_SCALARS];
-    uint32_t waiting_last;            /* of those frames, where there are any */
-    uint32_t windows;                 /* byte k + 1: the view that window k narrows, plus 1 */
-    uint32_t window[2 * DEV_WINDOWS]; /* of each its offset and its length, in bytes */
+    uint32_t holders;      /* (atomic) the slot until it has ended, and workers that are at it */
+    uint32_t waiting;      /* first of the frames that wait to be resumed, or DEV_NONE */
+    uint32_t queued;       /* its entry is in a run queue */
+    uint32_t next_free;    /* in the list of free runs */
+    uint32_t program;      /* index of its handle */
+    uint32_t bindings;     /* the same */
+    uint32_t waiting_last; /* of those frames, where there are any */
+    struct dev_run_args args;
+};
+
+/* Where a slot that asked for input or output stands. */
+enum dev_io_phase {
+    DEV_IO_ENDED = 0,
+    DEV_IO_FOR_ROOM = 1,   /* its request waits until others have been answered */
+    DEV_IO_FOR_CHUNK = 2,  /* it waits for a chunk */
+    DEV_IO_FOR_ANSWER = 3, /* the pump has its request */
+    DEV_IO_FOR_COPY = 4,   /* a worker copies between chunk and buffer, or is to */
+    DEV_IO_FOR_OTHERS = 5  /* a fence: it waits for the end of those before it */
+};
+
+/* A slot that asked for input or output, by the number of its entry. (poller) */
+struct dev_io_wait {
+    uint32_t next; /* of those that have not ended, in the order in which they were taken */
+    uint32_t previous;
+    uint32_t chunk;    /* its own, or DEV_NONE */
+    uint32_t piece;    /* bytes that are asked for now; then those to copy */
+    uint32_t done;     /* bytes that have been moved */
+    uint8_t phase;     /* enum dev_io_phase */
+    uint8_t last;      /* no piece follows this one */
+    uint8_t follows;   /* the pump has answered a piece and expects another */
+    uint8_t cancelled; /* the pump has been told so */
+};
+
+/* The device's side of requests and answers: io.h. */
+struct dev_io {
+    /* fixed while workers run */
+    struct dev_io_wait *waits; /* inflight_slots; NULL: none can be had */
+    uint32_t entries;          /* requests without an answer, at most; a power of two */
+    uint32_t chunk_count;      /* set with the page */
+    /* set once, by queue 0 (poller and sched) */
+    struct dev_io_page *page; /* NULL until then */
+    struct dev_io_request *requests;
+    const struct dev_io_answer *answers;
+    unsigned char *chunks;
+    /* (poller) */
+    uint64_t free_chunks; /* bit i: chunk i */
+    uint64_t deadline_ns; /* as in the page */
+    uint32_t posted;      /* index of the next request */
+    uint32_t told;        /* as the page says it */
+    uint32_t deadline_told;
+    uint32_t answered;    /* (atomic) index of the next answer */
+    uint32_t outstanding; /* (atomic) requests without one */
+    uint32_t live;        /* (atomic) slots that have not ended */
+    uint32_t fences;      /* those of them that are fences */
+    uint32_t prefetches;  /* of the requests without an answer those that no slot waits for */
+    uint32_t first;       /* of all those slots */
+    uint32_t last;
+    uint32_t room_first; /* of those that wait for room */
+    uint32_t room_last;
+    uint32_t chunk_first; /* of those that wait for a chunk */
+    uint32_t chunk_last;
+    uint32_t stopped; /* all have been told to end */
+    uint32_t resting; /* (atomic) slots whose entries no worker is at */
+    /* (sched) */
+    uint32_t back; /* first of those that workers have copied for; read without the lock for a hint
+                      (atomic) */
+    uint32_t back_last;
+    uint32_t pad[13];
 };
 
 struct dev_log_record {
@@ -333,7 +399,15 @@ struct dev_runtime {
     uint32_t beat_ends; /* (atomic) what `ends` was when vitals.h last wrote the queues' counts */
     uint64_t beats;     /* heartbeats; vitals.h */
     uint64_t beat_ns;   /* when the last one was */
-    uint32_t poller_pad[2];
+    uint32_t tasks_posted; /* resident kernel: by the last look at what waits on queue 0 */
+    uint32_t tasks_ended;  /* of these, up to which all that may name handles have ended */
+    uint32_t grace_tasks;  /* bit p: grace_task[p] is set */
+    uint32_t grace_task[DEV_GRACES]; /* that many tasks were posted when its slots had been taken */
+    uint32_t poller_pad[3];
+    uint32_t lookups; /* (atomic) warps that look handles up, and whether any may; lookup.h */
+    uint32_t
+        settled; /* (poller) looks after which queue 0 was up to date; read by warps (atomic) */
+    uint32_t lookups_pad[14];
 
     /* (sched) */
     uint32_t sched;
@@ -356,10 +430,12 @@ struct dev_runtime {
     uint32_t shutdown;
     uint32_t running; /* workers that have not left */
     uint32_t ends;    /* entries that ended: whoever waits for one looks again when it changes */
-    uint32_t wake_pad[12];
+    uint32_t guest;   /* 1: a thread that is no worker polls, or is about to; see worker.h */
+    uint32_t wake_pad[11];
     uint32_t control[VYRE_CONTROL_WORDS]; /* the wire format's header, kept true */
     uint32_t byte_operation[256]; /* index + 1 of the operation under an opcode below 256, 0: none;
                                      written by the poller, never while a slot holds it */
+    struct dev_io io;
 };
 
 /* One operation while it runs: a slot, or one of the operations packed into it. */
@@ -383,6 +459,8 @@ static_assert(sizeof(struct dev_queue_page) == 192, "one line a writer");
 static_assert(offsetof(struct dev_queue_page, waiter) == 64, "one line a writer");
 static_assert(offsetof(struct dev_queue_page, event) == 128, "one line a writer");
 static_assert(sizeof(struct dev_handle) == 64, "one line");
+static_assert(sizeof(struct dev_io_wait) == 24, "one for each entry in flight");
+static_assert(sizeof(struct dev_io) % 64 == 0, "whole lines");
 static_assert(sizeof(struct dev_page) == 128, "one line a side");
 static_assert(offsetof(struct dev_page, release) == 64, "one line a side");
 

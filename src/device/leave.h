@@ -9,17 +9,26 @@
 #include "device/records.h"
 #include "device/vitals.h"
 
-/* Whether nothing is in flight anywhere. What waits on queue 0 may wait for ever, and is ended with
- * the last words. */
-DEV_FN int dev_resident_quiet(struct dev_poller *p)
+/* Whether nothing is in flight anywhere, but for `resting` slots whose entries no worker is at.
+ * What waits on queue 0 may wait for ever, and is ended with the last words. */
+DEV_FN int dev_resident_still(struct dev_poller *p, uint32_t resting)
 {
     struct dev_runtime *rt = p->rt;
-    uint32_t busy = p->lagging || p->oldest != p->posted ||
-                    p->pushes != dev_load_relaxed(&rt->pushes) ||
-                    dev_load_relaxed(&rt->free_count) + rt->waiting_ops != rt->inflight_slots;
-    for (uint32_t i = 0; i < rt->watch_count && !busy; i++)
-        busy = !dev_queue_ended(&rt->queues[rt->watch[i].queue]);
+    uint32_t busy =
+        p->lagging || p->oldest != p->posted || p->pushes != dev_load_relaxed(&rt->pushes) ||
+        dev_load_relaxed(&rt->free_count) + rt->waiting_ops + resting != rt->inflight_slots ||
+        dev_io_handed_back(rt);
+    for (uint32_t i = 0; i < rt->watch_count && !busy; i++) {
+        const struct dev_queue *queue = &rt->queues[rt->watch[i].queue];
+        busy = resting == 0 ? !dev_queue_ended(queue)
+                            : dev_load_acquire(&queue->chunked, DEV_DEVICE) != 0; /* A14 */
+    }
     return !dev_warp_first(busy);
+}
+
+DEV_FN int dev_resident_quiet(struct dev_poller *p)
+{
+    return dev_resident_still(p, 0);
 }
 
 /* Whether any bell has been rung that nobody has answered. */
@@ -89,9 +98,11 @@ DEV_NO_INLINE int dev_resident_tick(struct dev_poller *p)
     if (p->active_ns == 0) p->active_ns = now;
     int long_enough = launch->stay_ns != 0 && now - p->began_ns > launch->stay_ns;
     int idle = launch->park_ns != 0 && now - p->active_ns > launch->park_ns;
-    int told = dev_warp_first(rt->park) != 0;
-    if (!long_enough && !idle && !told) return 0;
-    if (p->unsettled || !dev_resident_quiet(p)) return 0;
+    uint32_t told = dev_warp_first(rt->park);
+    if (!long_enough && !idle && told == 0) return 0;
+    /* What waits for the pump is no work: its answer wakes the kernel. */
+    uint32_t resting = told > 1 ? 0 : dev_warp_first(rt->io.resting);
+    if (p->unsettled || !dev_resident_still(p, resting)) return 0;
     if (long_enough && !idle && !told) {
         DEV_FIRST dev_store_relaxed(&rt->page->again, launch->number);
         return 1;

@@ -14,6 +14,8 @@
 /* The roles of a look: 0..7 the words of a slot, then bells. */
 #define DEV_ROLE_SYSTEM    8u
 #define DEV_ROLE_FAVOURITE 9u
+#define DEV_ROLE_IO        10u /* the pump's answers, while some are to come */
+#define DEV_ROLE_PROGRAMS  11u /* whether chunks have found short programs lately */
 #define DEV_ROLE_GROUP     16u
 #define DEV_GROUP          16u /* bells in a look */
 #define DEV_CLOCK_LOOKS    64u /* between two looks at the clock */
@@ -61,16 +63,18 @@ struct dev_poller {
     struct dev_glance glance;
     uint32_t posted;     /* tasks written, in all launches */
     uint32_t picked;     /* of them, as last seen, picked up */
-    uint32_t free_count; /* rt->free_count, as last seen */
+    uint32_t free_count; /* entries that no worker is at or is wanted for, as last seen */
     uint32_t oldest;     /* number of the first task that, as last seen, has not copied its slots */
     uint32_t lagging;    /* the host has not been told of all that was copied */
     uint32_t lags;       /* looks that found it so */
     uint32_t pushes;     /* of rt->pushes, how many have a task */
     uint32_t pushed;     /* rt->pushes, as last seen */
     uint32_t groups;
-    uint32_t unsettled; /* a fence or a system operation waits: look again without news */
-    uint32_t busy;      /* entries are in flight, or were when last seen */
-    uint32_t stopping;  /* rt->shutdown */
+    uint32_t unsettled;   /* a fence or a system operation waits: look again without news */
+    uint32_t busy;        /* entries are in flight, or were when last seen */
+    uint32_t stopping;    /* rt->shutdown */
+    uint32_t handed_back; /* rt->io.back, as last seen */
+    uint32_t settled;     /* rt->settled; the first lane's */
     uint64_t began_ns;
     uint64_t active_ns; /* when something last happened */
 };
@@ -141,6 +145,12 @@ DEV_FN void dev_roles_load(struct dev_poller *p)
             at != 0 && !p->stopping && dev_queue_ready(queue) && !queue->mixed;
         glance->index[DEV_MINE(i)] = glance->ready[DEV_MINE(i)] ? queue->completed : 0;
         unsealed[DEV_MINE(i)] = !queue->setup.sealed;
+        if (i == DEV_ROLE_PROGRAMS) glance->bell[DEV_MINE(i)] = &rt->handover->programs;
+        if (i == DEV_ROLE_IO && dev_io_active(rt)) {
+            glance->bell[DEV_MINE(i)] = (const dev_word64 *)(const void *)&rt->io.page->answered;
+            glance->head[DEV_MINE(i)] = rt->io.answered;
+            glance->slots[DEV_MINE(i)] = dev_io_answers(rt->io.entries);
+        }
     }
     glance->unsealed = dev_warp_ballot(unsealed);
 }

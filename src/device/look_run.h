@@ -72,19 +72,20 @@ DEV_FN void dev_look_run(struct dev_poller *p, struct dev_glance *glance, uint64
     DEV_ROLES(i)
     {
         if (i < 8) {
-            room->row[0][2 * i] = (uint32_t)glance->seen[DEV_MINE(i)];
-            room->row[0][2 * i + 1] = (uint32_t)(glance->seen[DEV_MINE(i)] >> 32);
+            room->rows.row[0][2 * i] = (uint32_t)glance->seen[DEV_MINE(i)];
+            room->rows.row[0][2 * i + 1] = (uint32_t)(glance->seen[DEV_MINE(i)] >> 32);
         }
     }
     dev_warp_sync();
     DEV_FIRST
     {
         struct dev_queue *queue = &rt->queues[glance->fav.queue];
-        dev_row_run(rt, queue, room->row[0], glance->fav.head, 0);
-        room->row[0][VYRE_COMPLETION_LAP] = dev_completion_lap_of(index, glance->fav.log2_slots);
+        dev_row_run(rt, queue, room->rows.row[0], glance->fav.head, 0);
+        room->rows.row[0][VYRE_COMPLETION_LAP] =
+            dev_completion_lap_of(index, glance->fav.log2_slots);
     }
     dev_warp_sync();
-    dev_rows_store(room, &rt->queues[glance->fav.queue], index, 1);
+    dev_rows_store(&room->rows, &rt->queues[glance->fav.queue], index, 1);
 }
 
 /* The favourite's head moves on by n. */

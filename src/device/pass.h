@@ -23,15 +23,16 @@ DEV_FN uint32_t dev_copy_batch(struct dev_poller *p, const struct dev_queue *que
         if (i < n) room->batch.owner[i] = dev_load64_relaxed(&queue->setup.params[place].ticket);
     }
     room->batch.owners = 1;
-    dev_rows_load(room, &queue->setup, queue->head, n);
+    dev_rows_load(&room->rows, &queue->setup, queue->head, n);
     DEV_ROLES(i)
     {
         uint32_t lap = (uint32_t)((queue->head + i) >> queue->log2_slots) + 1;
         torn[DEV_MINE(i)] =
             i >= n || (queue->setup.sealed != 0 &&
-                       vyre_seal(room->row[i], lap) != room->row[i][VYRE_SLOT_TENANT]);
+                       vyre_seal(room->rows.row[i], lap) != room->rows.row[i][VYRE_SLOT_TENANT]);
         for (uint32_t k = 0; k < VYRE_SLOT_WORDS / 2 && i < n; k++)
-            room->batch.slot[i][k] = (uint64_t)room->row[i][2 * k + 1] << 32 | room->row[i][2 * k];
+            room->batch.slot[i][k] =
+                (uint64_t)room->rows.row[i][2 * k + 1] << 32 | room->rows.row[i][2 * k];
     }
     uint32_t mask = dev_warp_ballot(torn);
     uint32_t whole = 0;
@@ -88,6 +89,8 @@ DEV_NO_INLINE uint32_t dev_resident_system(struct dev_poller *p)
     DEV_FIRST
     {
         dev_load_acquire(&rt->ends, DEV_DEVICE); /* A11 */
+        rt->tasks_posted = p->posted;
+        rt->tasks_ended = p->oldest;
         if (rt->waiting_list != DEV_NONE) progress += dev_system_retry(rt);
         if (dev_watch_news(&rt->watch[0])) progress += dev_poll_system(rt);
     }
@@ -95,6 +98,18 @@ DEV_NO_INLINE uint32_t dev_resident_system(struct dev_poller *p)
     dev_warp_sync();
     dev_fence_both(
         DEV_DEVICE); /* R17 pairs with A17 in resident.h: queues and handles as they are */
+    return progress;
+}
+
+/* Slots that wait for input or output; on the first lane. */
+DEV_FN uint32_t dev_resident_io(struct dev_poller *p)
+{
+    struct dev_runtime *rt = p->rt;
+    uint32_t progress = 0;
+    if (!dev_warp_first((uint32_t)dev_io_active(rt))) return 0;
+    DEV_FIRST progress = dev_io_pass(rt);
+    progress = dev_warp_first(progress);
+    dev_warp_sync();
     return progress;
 }
 
@@ -120,6 +135,7 @@ DEV_NO_INLINE uint32_t dev_resident_pass(struct dev_poller *p, uint32_t news)
         progress += dev_resident_queue(p, at, dev_warp_word(p->glance.seen, DEV_ROLE_GROUP + i));
         if (rung) p->glance.fav.watch = at;
     }
+    progress += dev_resident_io(p);
     dev_post_entries(p);
     p->stopping = dev_warp_first(rt->shutdown);
     p->busy = 1;

@@ -146,6 +146,16 @@ DEV_FN uint32_t dev_add_release(uint32_t *word, uint32_t value)
     return old;
 }
 
+DEV_FN uint32_t dev_add_acquire(uint32_t *word, uint32_t value)
+{
+    uint32_t old;
+    asm volatile("atom.acquire.gpu.add.u32 %0, [%1], %2;"
+                 : "=r"(old)
+                 : "l"(word), "r"(value)
+                 : "memory");
+    return old;
+}
+
 DEV_FN uint32_t dev_sub_release(uint32_t *word, uint32_t value)
 {
     uint32_t old;
@@ -254,6 +264,12 @@ DEV_FN void dev_store128_relaxed(struct dev_word128 *word, struct dev_word128 va
                  :
                  : "l"(word), "l"(value.low), "l"(value.high)
                  : "memory");
+}
+
+/* Where the high half vouches for the low one. */
+DEV_FN void dev_store128_last(struct dev_word128 *word, struct dev_word128 value)
+{
+    dev_store128_relaxed(word, value);
 }
 
 /* A GPU's caches do not read what is written whole. */
@@ -397,6 +413,11 @@ DEV_FN uint32_t dev_add_release(uint32_t *word, uint32_t value)
     return __atomic_fetch_add(word, value, __ATOMIC_RELEASE);
 }
 
+DEV_FN uint32_t dev_add_acquire(uint32_t *word, uint32_t value)
+{
+    return __atomic_fetch_add(word, value, __ATOMIC_ACQUIRE);
+}
+
 DEV_FN uint32_t dev_sub_release(uint32_t *word, uint32_t value)
 {
     return __atomic_fetch_sub(word, value, __ATOMIC_RELEASE);
@@ -511,6 +532,13 @@ DEV_FN void dev_store128_relaxed(struct dev_word128 *word, struct dev_word128 va
 {
     __atomic_store_n(&word->high, value.high, __ATOMIC_RELAXED);
     __atomic_store_n(&word->low, value.low, __ATOMIC_RELEASE);
+}
+
+/* The other way round: the high half goes last. */
+DEV_FN void dev_store128_last(struct dev_word128 *word, struct dev_word128 value)
+{
+    __atomic_store_n(&word->low, value.low, __ATOMIC_RELAXED);
+    __atomic_store_n(&word->high, value.high, __ATOMIC_RELEASE);
 }
 
 DEV_FN void dev_pause(void)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
  * The poller's role: looking at the doorbells, copying each submitted slot once, checking it, and
- * either running it in place, or handing it to the run queues, or ending it with a fault. One
- * worker at a time has the role; whoever holds it owns everything that layout.h marks (poller).
+ * either running it in place, or handing it to the run queues, or asking the pump for it, or ending
+ * it with a fault. One worker at a time has the role; whoever holds it owns everything that
+ * layout.h marks (poller).
  *
  * A slot is believed only after it was copied: what its producer does to the ring afterwards
  * changes nothing.
@@ -153,6 +154,7 @@ DEV_FN int dev_accept(struct dev_runtime *rt, struct dev_queue *queue,
         return 0;
     }
     int fence = dev_slot_is_fence(slot);
+    int io = slot[VYRE_SLOT_OPCODE] == VYRE_OP_LOAD_MISS;
     queue->mixed = 1;
     dev_lock(&rt->sched);
     uint32_t index = dev_entry_fill(rt, queue, slot, ticket, deadline_ns);
@@ -168,10 +170,11 @@ DEV_FN int dev_accept(struct dev_runtime *rt, struct dev_queue *queue,
         dev_add_relaxed(&queue->inflight, 1);
         if (spread)
             dev_run_spread(rt, index);
-        else
+        else if (!io)
             dev_runq_push(rt, index, rt->inflight[index].taken_ns);
     }
     dev_unlock(&rt->sched);
+    if (io) dev_io_accept(rt, index);
     if (fence) {
         queue->fence = index;
         dev_barrier_set(rt, queue, 1);
@@ -296,6 +299,7 @@ DEV_FN uint32_t dev_poll_pass(struct dev_runtime *rt, struct dev_batch *batch)
         if (dev_watch_news(watch) || watch->blocked) progress += dev_poll_queue(rt, watch, batch);
         if (++at >= count) at = 1;
     }
+    if (dev_io_active(rt)) progress += dev_io_pass(rt);
     return progress;
 }
 

@@ -33,17 +33,36 @@ DEV_FN uint32_t dev_handover_room(const struct dev_poller *p)
     return DEV_TASKS - DEV_MAX_RESIDENT - (p->posted - p->oldest);
 }
 
+/* Short programs take long beside plain slots: a chunk has fewer of them, so that more warps have
+ * some; but not too few, because chunks have a price of their own. Nobody knows what a chunk will
+ * find: as long as programs have been found lately all chunks are small. */
+#define DEV_BATCH_PROGRAMS 4u
+#define DEV_LATELY         4096u /* tasks */
+
+/* How many slots a chunk shall have when so many are published, for at most `chunks` of them.
+ * `programs` is as in the handover ring. */
+DEV_FN uint32_t dev_chunk_size(const struct dev_poller *p, uint64_t programs, uint32_t published,
+                               uint32_t chunks)
+{
+    uint32_t share = (published + chunks - 1) / chunks;
+    if (programs == 0 || p->posted - (uint32_t)(programs - 1) > DEV_LATELY) return DEV_BATCH;
+    if (share >= DEV_BATCH_PROGRAMS || p->posted != p->oldest) return DEV_BATCH_PROGRAMS;
+    return share != 0 ? share : 1; /* nothing is under way: each on a warp of its own */
+}
+
 /* Cuts plain slots from the head on into chunks; returns how many slots were handed over. */
 DEV_FN uint32_t dev_post_chunks(struct dev_poller *p, uint32_t queue_number, uint32_t published)
 {
     struct dev_runtime *rt = p->rt;
     struct dev_queue *queue = &rt->queues[queue_number];
     uint32_t room = dev_handover_room(p);
-    uint32_t chunks = (published + DEV_BATCH - 1) / DEV_BATCH;
-    if (chunks > DEV_WARP) chunks = DEV_WARP;
-    if (chunks > room) chunks = room;
-    uint32_t n = chunks * DEV_BATCH < published ? chunks * DEV_BATCH : published;
-    if (n == 0) return 0;
+    uint32_t most = room < DEV_WARP ? room : DEV_WARP;
+    if (most == 0) return 0;
+    uint64_t programs = dev_warp_first64(dev_load64_relaxed(&rt->handover->programs));
+    uint32_t size = dev_chunk_size(p, programs, published, most);
+    uint32_t chunks = (published + size - 1) / size;
+    if (chunks > most) chunks = most;
+    uint32_t n = chunks * size < published ? chunks * size : published;
     uint64_t head = queue->head, index = 0;
     DEV_FIRST
     {
@@ -60,9 +79,9 @@ DEV_FN uint32_t dev_post_chunks(struct dev_poller *p, uint32_t queue_number, uin
         struct dev_task task;
         task.kind = DEV_TASK_CHUNK;
         task.queue = queue_number;
-        task.first = head + i * DEV_BATCH;
-        task.index = index + i * DEV_BATCH;
-        task.count = n - i * DEV_BATCH < DEV_BATCH ? n - i * DEV_BATCH : DEV_BATCH;
+        task.first = head + i * size;
+        task.index = index + i * size;
+        task.count = n - i * size < size ? n - i * size : size;
         if (i < chunks) dev_task_write(rt->handover, p->posted + i, &task);
     }
     p->posted += chunks;

@@ -15,8 +15,9 @@
 DEV_FN void dev_records_load(struct dev_poller *p, struct dev_word128 *record)
 {
     p->picked = dev_load_relaxed(&p->rt->handover->picked);
-    p->free_count = dev_load_relaxed(&p->rt->free_count);
+    p->free_count = dev_load_relaxed(&p->rt->free_count) + dev_load_relaxed(&p->rt->io.resting);
     p->pushed = dev_load_relaxed(&p->rt->pushes);
+    p->handed_back = dev_load_relaxed(&p->rt->io.back);
     DEV_ROLES(i)
     {
         record[DEV_MINE(i)] =
@@ -66,6 +67,7 @@ DEV_FN void dev_records_judge(struct dev_poller *p, const struct dev_word128 *re
     p->picked = dev_warp_first(p->picked);
     p->free_count = dev_warp_first(p->free_count);
     p->pushed = dev_warp_first(p->pushed);
+    p->handed_back = dev_warp_first(p->handed_back);
     if (p->oldest != p->posted) {
         DEV_ROLES(i)
         {

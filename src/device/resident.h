@@ -13,7 +13,9 @@
 #ifndef VYRE_DEVICE_RESIDENT_H
 #define VYRE_DEVICE_RESIDENT_H
 
+#include "device/io_copy.h"
 #include "device/resident_poll.h"
+#include "device/short.h"
 
 /* How long a worker naps between two looks at its place, at first and at most. */
 #define DEV_NAP_FIRST_NS 20u
@@ -73,7 +75,7 @@ DEV_NO_INLINE void dev_resident_native(struct dev_runtime *rt, struct dev_room *
 /* Runs what waits in the run queues. */
 DEV_FN void dev_resident_entry(struct dev_runtime *rt, struct dev_room *room, uint32_t worker)
 {
-    uint32_t index = DEV_NONE, frame = DEV_NONE, program = 0, native = 0;
+    uint32_t index = DEV_NONE, frame = DEV_NONE, program = 0, native = 0, io = 0;
     DEV_FIRST
     {
         index = dev_runq_pop(rt, VYRE_PRIORITY_IDLE, &frame);
@@ -81,13 +83,18 @@ DEV_FN void dev_resident_entry(struct dev_runtime *rt, struct dev_room *room, ui
             dev_vitals_begin(rt, worker, &rt->inflight[index]);
             program = rt->inflight[index].run != DEV_NONE;
             native = rt->inflight[index].operation != DEV_NONE;
+            io = rt->inflight[index].slot[VYRE_SLOT_OPCODE] == VYRE_OP_LOAD_MISS;
         }
     }
     index = dev_warp_first(index);
     if (index == DEV_NONE) return;
     program = dev_warp_first(program);
     native = dev_warp_first(native);
-    if (program) {
+    io = dev_warp_first(io);
+    if (io) {
+        dev_fence_both(DEV_DEVICE); /* the piece as the poller left it, for all lanes */
+        dev_io_copy(rt, index);
+    } else if (program) {
         dev_fence_both(DEV_DEVICE); /* what others have left of the run, for all lanes */
         dev_entry_program(rt, index, worker, (struct dev_frame *)(void *)room,
                           dev_warp_first(frame));
@@ -125,6 +132,33 @@ DEV_FN void dev_resident_join(struct dev_runtime *rt, struct dev_room *room, uin
     dev_warp_sync();
 }
 
+/* Rows lie, or have lain, where a frame of this size ends: then it is gone. */
+DEV_FN void dev_room_rows(struct dev_room *room, uint32_t at)
+{
+    DEV_FIRST
+    {
+        if (((struct dev_frame *)(void *)room)->near_bytes > at) dev_room_used(room);
+    }
+}
+
+/* Runs a chunk. Its rows lie at the end of the room, so that a frame that leaves them the place is
+ * still there for the next program of that kind. */
+DEV_FN void dev_resident_chunk(struct dev_runtime *rt, struct dev_room *room, uint32_t worker,
+                               const struct dev_task *task)
+{
+    uint32_t at = rt->room_bytes - (uint32_t)sizeof(struct dev_rows);
+    struct dev_rows *rows = (struct dev_rows *)(void *)((unsigned char *)room + at);
+    dev_room_rows(room, at); /* what ran before */
+    struct dev_chunk_rows marks = dev_chunk_read(rt, rows, task);
+    if (marks.programs == 0) {
+        dev_chunk_run(rt, rows, task, &marks);
+    } else {
+        dev_chunk_mixed(rt, rows, (struct dev_frame *)(void *)room, task, &marks, worker);
+        dev_warp_sync();
+        dev_room_rows(room, at); /* what ran in it, and lent them the place */
+    }
+}
+
 /* Waits for tasks and runs them until it is told to leave. */
 DEV_FN void dev_resident_worker(struct dev_runtime *rt, struct dev_room *room, uint32_t worker)
 {
@@ -145,8 +179,7 @@ DEV_FN void dev_resident_worker(struct dev_runtime *rt, struct dev_room *room, u
         if (task.kind == DEV_TASK_LEAVE) return;
         if (task.kind == DEV_TASK_CHUNK) {
             dev_task_widen(&task, &rt->queues[task.queue]);
-            dev_chunk_run(rt, room, &task);
-            DEV_FIRST dev_room_used(room);
+            dev_resident_chunk(rt, room, worker, &task);
         } else {
             DEV_FIRST dev_record_write(ring, number, &task, 0);
             if (task.kind == DEV_TASK_RUN)

@@ -15,9 +15,11 @@ DEV_FN void dev_poller_begin(struct dev_poller *p)
 {
     struct dev_runtime *rt = p->rt;
     p->posted = p->picked = p->oldest = dev_load_relaxed(&rt->handover->picked);
-    p->pushes = rt->pushes - (rt->inflight_slots - rt->free_count); /* none runs: all wait */
+    p->free_count = rt->free_count + rt->io.resting;
+    p->pushes = rt->pushes - (rt->inflight_slots - p->free_count); /* none runs: all wait */
     p->pushed = p->pushes;
-    p->free_count = rt->free_count;
+    p->handed_back = DEV_NONE;
+    p->settled = rt->settled;
     p->lagging = p->unsettled = p->busy = 1;
     p->stopping = p->lags = 0;
     p->glance.group = p->glance.still = 0;
@@ -71,8 +73,8 @@ DEV_FN void dev_resident_poller(struct dev_runtime *rt, const struct dev_launch 
         if (!still) {
             dev_records_judge(p, record);
             glance.still = p->glance.still;
-            if (p->pushed != p->pushes) {
-                /* Workers have put something into the run queues. */
+            if (p->pushed != p->pushes || p->handed_back != DEV_NONE) {
+                /* Workers have put something into the run queues, or handed a slot back. */
                 p->unsettled = 1;
                 quick = 0;
             }
@@ -83,12 +85,17 @@ DEV_FN void dev_resident_poller(struct dev_runtime *rt, const struct dev_launch 
         news &= ~served;
         /* However steadily the favourite rings, the others have their turn. */
         int turn = !ran || looks % DEV_CLOCK_LOOKS == 0;
+        int settled = (news >> DEV_ROLE_SYSTEM & 1) == 0;
         if (turn && ((news & ~0xFFu) != 0 || !quick)) {
+            settled = 1;
             p->glance = glance;
             if (dev_resident_news(p, news)) p->active_ns = 0;
             glance = p->glance;
             quick = !p->unsettled && p->groups == 1;
             if (p->stopping) break;
+        }
+        if (!still && settled) {
+            DEV_FIRST dev_store_relaxed(&rt->settled, ++p->settled);
         }
         if (++looks % DEV_CLOCK_LOOKS != 0) continue;
         p->glance = glance;

@@ -29,18 +29,7 @@ DEV_FN uint32_t dev_run_make(struct dev_runtime *rt, const uint32_t *slot, uint3
     run->program = program;
     run->bindings = arg[3] & 0xFFFFu;
     if (arg[3] == 0) run->bindings = DEV_NONE;
-    run->windows = arg[DEV_ARG_COUNT];
-    for (uint32_t k = 0; k < DEV_WINDOWS; k++) {
-        run->window[2 * k] = dev_window_words(arg, k)[0];
-        run->window[2 * k + 1] = dev_window_words(arg, k)[1];
-    }
-    for (uint32_t i = 0; i < DEV_SCALARS; i++) {
-        if (i < DEV_SLOT_SCALARS)
-            run->scalar[i] = arg[5 + i];
-        else
-            run->scalar[i] =
-                params != NULL ? dev_load_relaxed(&params->scalar[i - DEV_SLOT_SCALARS]) : 0;
-    }
+    dev_run_args_fill(&run->args, arg, params);
     return index;
 }
 

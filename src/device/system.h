@@ -29,10 +29,12 @@ enum dev_system_opcode {
                                     first-completion(2); see dev_queue_shape and struct dev_held_bell */
     DEV_SYS_QUEUE_CLOSE = 0x104, /* queue; with DEV_QUEUE_STAYS it is only waited for */
     DEV_SYS_FRAMES = 0x105,      /* address(2): where frames lie; once, before the first program */
-    DEV_SYS_PARK = 0x106,  /* the resident kernel leaves the GPU as soon as what runs has ended,
-                              and waits to be woken; nothing where workers are threads */
-    DEV_SYS_REPLAY = 0x107 /* queue ticket(2) address(2) of a struct dev_replay: a slot that was
-                              submitted to a device that is gone runs under its old ticket */
+    DEV_SYS_PARK = 0x106,        /* all; the resident kernel leaves the GPU as soon as what runs has
+                                    ended, `all` 1: also what waits for input or output, and waits to be
+                                    woken; nothing where workers are threads */
+    DEV_SYS_REPLAY = 0x107, /* queue ticket(2) address(2) of a struct dev_replay: a slot that was
+                               submitted to a device that is gone runs under its old ticket */
+    DEV_SYS_IO = 0x108      /* address(2) chunks: the mapping of io_ring.h; once */
 };
 
 /*
@@ -118,6 +120,25 @@ DEV_FN uint32_t dev_sys_frames(struct dev_runtime *rt, const uint32_t *arg)
         rt->free_frame = i;
     }
     rt->frames = frames;
+    dev_unlock(&rt->sched);
+    return VYRE_FAULT_NONE;
+}
+
+/* Takes the mapping that is shared with the pump. */
+DEV_FN uint32_t dev_sys_io(struct dev_runtime *rt, const uint32_t *arg)
+{
+    struct dev_io *io = &rt->io;
+    unsigned char *mapping = (unsigned char *)(uintptr_t)dev_pair(&arg[0]);
+    if (io->waits == NULL || io->page != NULL || arg[2] > DEV_IO_CHUNKS_MOST)
+        return VYRE_FAULT_BAD_HANDLE;
+    io->chunk_count = arg[2];
+    io->free_chunks = arg[2] == 0 ? 0 : ~(uint64_t)0 >> (DEV_IO_CHUNKS_MOST - arg[2]);
+    io->requests = (struct dev_io_request *)(void *)(mapping + DEV_IO_RINGS_AT);
+    io->answers =
+        (const struct dev_io_answer *)(const void *)(mapping + dev_io_answers_at(io->entries));
+    io->chunks = mapping + dev_io_chunks_at(io->entries);
+    dev_lock(&rt->sched);
+    io->page = (struct dev_io_page *)(void *)mapping;
     dev_unlock(&rt->sched);
     return VYRE_FAULT_NONE;
 }
@@ -302,11 +323,12 @@ DEV_FN int dev_sys_cancel(struct dev_runtime *rt, const uint32_t *arg, uint32_t 
         uint32_t status = dev_load_relaxed(&entry->slot[VYRE_SLOT_STATUS]);
         found = status != VYRE_SLOT_EMPTY && status != VYRE_SLOT_DONE && status != VYRE_SLOT_FAULT;
         if (found) dev_store_relaxed(&entry->cancel, VYRE_FAULT_CANCELLED);
-        /* YIELD: put aside, and no worker is at it. */
+        /* YIELD: put aside, and no worker is at it. WAIT_IO: not in a run queue. */
         if ((status == VYRE_SLOT_PUBLISHED && queue->fence != i) || status == VYRE_SLOT_YIELD) {
             dev_runq_unlink(rt, i);
             *unlinked = i;
         }
+        if (status == VYRE_SLOT_WAIT_IO) *unlinked = i;
         dev_unlock(&rt->sched);
     }
     return found;

@@ -7,6 +7,8 @@
 #define VYRE_DEVICE_SYSTEM_RUN_H
 
 #include "device/entry.h"
+#include "device/io_answer.h"
+#include "device/lookup.h"
 #include "device/system.h"
 
 /* In poller.h: it takes a slot like any other. */
@@ -38,10 +40,28 @@ DEV_FN void dev_system_end(struct dev_runtime *rt, const uint32_t *slot, uint64_
     dev_complete(rt, &rt->queues[0], &end);
 }
 
+/* Ends an entry that waits for input or output, or for a copy that no worker has begun, or sees to
+ * it that it ends. */
+DEV_FN void dev_cancel_io(struct dev_runtime *rt, uint32_t index)
+{
+    struct dev_inflight *entry = &rt->inflight[index];
+    int queued = dev_load_relaxed(&entry->slot[VYRE_SLOT_STATUS]) == VYRE_SLOT_PUBLISHED;
+    if (!queued) {
+        dev_io_cancel(rt, index, VYRE_FAULT_CANCELLED);
+        return;
+    }
+    dev_store_relaxed(&rt->io.resting, rt->io.resting + 1);
+    dev_io_settle(rt, index, VYRE_FAULT_CANCELLED, 0);
+}
+
 /* Ends an entry that a cancel took out of its run queue. */
 DEV_FN void dev_cancel_end(struct dev_runtime *rt, uint32_t index)
 {
     struct dev_inflight *entry = &rt->inflight[index];
+    if (entry->slot[VYRE_SLOT_OPCODE] == VYRE_OP_LOAD_MISS) {
+        dev_cancel_io(rt, index);
+        return;
+    }
     struct dev_end end =
         dev_end_fault(entry->ticket, entry->slot[VYRE_SLOT_OPCODE], VYRE_FAULT_CANCELLED);
     uint32_t result[VYRE_COMPLETION_RESULTS];
@@ -79,7 +99,10 @@ DEV_FN int dev_system_accept(struct dev_runtime *rt, const uint32_t *slot, uint6
         if (!dev_sys_replay(rt, arg, &result)) return 0;
         break;
     case DEV_SYS_PARK:
-        rt->park = 1;
+        rt->park = 1 + (arg[0] != 0);
+        break;
+    case DEV_SYS_IO:
+        result = dev_sys_io(rt, arg);
         break;
     case DEV_SYS_CANCEL:
         result = (uint32_t)dev_sys_cancel(rt, arg, &unlinked);
@@ -113,6 +136,7 @@ DEV_FN uint32_t dev_system_retry(struct dev_runtime *rt)
     uint32_t steps = 0;
     uint32_t graces = rt->graces;
     uint32_t *link = &rt->waiting_list;
+    dev_change_begin(rt);
     while (*link != DEV_NONE) {
         uint32_t index = *link;
         struct dev_inflight *entry = &rt->inflight[index];
@@ -132,6 +156,7 @@ DEV_FN uint32_t dev_system_retry(struct dev_runtime *rt)
         dev_store_relaxed(&rt->waiting_ops, rt->waiting_ops - 1);
         steps++;
     }
+    dev_change_end(rt);
     return steps + (rt->graces != graces);
 }
 
@@ -141,6 +166,7 @@ DEV_NO_INLINE uint32_t dev_poll_system(struct dev_runtime *rt)
     struct dev_queue *queue = &rt->queues[0];
     struct dev_watch *watch = &rt->watch[0];
     uint32_t taken = 0;
+    dev_change_begin(rt);
     while (dev_load_acquire(&watch->bell->tail, DEV_SYSTEM) != (uint32_t)queue->head) { /* A1 */
         uint32_t slot[VYRE_SLOT_WORDS];
         const uint32_t *from = queue->setup.submission +
@@ -152,6 +178,7 @@ DEV_NO_INLINE uint32_t dev_poll_system(struct dev_runtime *rt)
         dev_store_release(&queue->setup.page->taken, (uint32_t)queue->head, DEV_SYSTEM); /* R9 */
         taken++;
     }
+    dev_change_end(rt);
     return taken;
 }
 

@@ -135,7 +135,7 @@ DEV_FN void dev_put_unit(const struct dev_core *core, const struct vm_insn *in, 
 /* A lane of a double word operand. */
 DEV_FN uint64_t dev_source_double(const struct dev_core *core, struct dev_source source, uint32_t i)
 {
-    uint32_t high = source.each ? core->stride : 1;
+    uint32_t high = source.each ? core->stride : DEV_SCALAR_WORDS;
     uint32_t at = i & source.each;
     return (uint64_t)source.word[at + high] << 32 | source.word[at];
 }
@@ -199,7 +199,8 @@ DEV_FN uint32_t dev_core_poly4(struct dev_core *core, const struct vm_insn *in)
     const struct dev_source sa = dev_source(core, in->a), sb = dev_source(core, in->b);
     const uint32_t *from = dev_scalar(core, in->c);
     if (!dev_wide(core, in->c | VM_SCALAR, 4)) return dev_core_damaged(core);
-    const uint32_t c[4] = {from[0], from[1], from[2], from[3]};
+    const uint32_t c[4] = {from[0], from[DEV_SCALAR_WORDS], from[2 * DEV_SCALAR_WORDS],
+                           from[3 * DEV_SCALAR_WORDS]};
     const uint32_t units = dev_alu_units(core, in);
     for (uint32_t u = 0; u < units; u++) {
         uint32_t value[DEV_WARP_ROLES];

@@ -16,7 +16,7 @@
 #include "device/warp_frame.h"
 #include "vm/arith.h"
 
-#define DEV_PASS 4u /* units that an instruction takes at once */
+#define DEV_PASS 4u /* words of a register that a lane of the warp takes at once */
 
 #if defined(__CUDACC__)
 #    define DEV_UNROLL _Pragma("unroll")
@@ -62,7 +62,7 @@ struct dev_source {
 DEV_FN uint32_t *dev_scalar(const struct dev_core *core, uint32_t number)
 {
     number &= ~VM_SCALAR;
-    return core->scalars + (number < core->scalar_count ? number : 0);
+    return core->scalars + (number < core->scalar_count ? number : 0) * DEV_SCALAR_WORDS;
 }
 
 DEV_FN uint32_t *dev_vector(const struct dev_core *core, uint32_t number)
@@ -90,7 +90,11 @@ DEV_FN int dev_wide(const struct dev_core *core, uint32_t number, uint32_t words
 DEV_FN void dev_scalar_put(const struct dev_core *core, uint32_t number, uint32_t value)
 {
     dev_warp_sync();
-    DEV_FIRST *dev_scalar(core, number) = value;
+    DEV_FIRST
+    {
+        for (uint32_t k = 0; k < DEV_SCALAR_WORDS; k++)
+            dev_scalar(core, number)[k] = value;
+    }
     dev_warp_sync();
 }
 

@@ -7,6 +7,7 @@
 #ifndef VYRE_DEVICE_WARP_DECODE_H
 #define VYRE_DEVICE_WARP_DECODE_H
 
+#include "device/frame.h"
 #include "device/layout.h"
 #include "device/warp.h"
 #include "vm/bytecode.h"
@@ -42,13 +43,18 @@ enum dev_class {
     DEV_CLASS_LOAD = 4, /* a word of a buffer, at an index of each lane's */
     DEV_CLASS_STORE = 5,
     DEV_CLASS_CONTROL = 6,
-    DEV_CLASS_ID = 7,     /* LOCALID or GLOBALID where lanes count up along x */
-    DEV_CLASS_SCALAR = 8, /* a scalar from scalars */
-    DEV_CLASS_RARE = 9    /* anything else, or damaged: the other interpreter says */
+    DEV_CLASS_ID = 7,       /* LOCALID or GLOBALID where lanes count up along x */
+    DEV_CLASS_SCALAR = 8,   /* a scalar from scalars, or from words of the frame */
+    DEV_CLASS_LOAD_ONE = 9, /* a scalar from a buffer, at an index that is a scalar */
+    DEV_CLASS_RARE = 10     /* anything else, or damaged: the other interpreter says */
 };
 
 /* An operand is its offset in the room; of a vector, with this bit. */
 #define DEV_EACH 0x80000000u
+
+/* A scalar lies there as often as a lane of the warp reads words of a register at once: so it is
+ * read as if it were one. */
+#define DEV_SCALAR_WORDS 4u
 
 struct dev_op {
     uint32_t op; /* opcode, class << 8, flags << 16 */
@@ -65,7 +71,7 @@ static_assert(sizeof(struct dev_op) == 32, "two loads");
 /* What a decoder needs to know. */
 struct dev_decoder {
     const struct vm_header *header;
-    uint32_t registers, scalars; /* offsets in the room */
+    uint32_t registers, scalars, views; /* offsets in the room */
     uint32_t units;
 };
 
@@ -75,7 +81,8 @@ DEV_FN uint32_t dev_decode_operand(const struct dev_decoder *decoder, uint32_t n
     const struct vm_header *header = decoder->header;
     uint32_t index = number & ~VM_SCALAR;
     if (number & VM_SCALAR)
-        return index < header->scalar_count ? decoder->scalars + index * 4 : DEV_NONE;
+        return index < header->scalar_count ? decoder->scalars + index * DEV_SCALAR_WORDS * 4
+                                            : DEV_NONE;
     if (index >= header->register_count) return DEV_NONE;
     return (decoder->registers + index * decoder->units * DEV_WARP * 4) | DEV_EACH;
 }
@@ -88,7 +95,8 @@ DEV_FN uint32_t dev_decode_class(const struct dev_decoder *decoder, const struct
     switch (in->op) {
     case VM_OP_LD32:
     case VM_OP_LDF32:
-        return in->a & VM_SCALAR ? DEV_CLASS_RARE : DEV_CLASS_LOAD;
+        if (!(in->a & VM_SCALAR)) return DEV_CLASS_LOAD;
+        return in->d & VM_SCALAR ? DEV_CLASS_LOAD_ONE : DEV_CLASS_RARE;
     case VM_OP_ST32:
     case VM_OP_STF32:
         return in->a & VM_SCALAR ? DEV_CLASS_RARE : DEV_CLASS_STORE;
@@ -97,9 +105,22 @@ DEV_FN uint32_t dev_decode_class(const struct dev_decoder *decoder, const struct
         return in->imm == 0 && decoder->header->workgroup[0] == decoder->header->lanes
                    ? DEV_CLASS_ID
                    : DEV_CLASS_RARE;
+    case VM_OP_GROUPID:
+    case VM_OP_BUFLEN:
+        return in->d & VM_SCALAR ? DEV_CLASS_SCALAR : DEV_CLASS_RARE;
     default:
         return vm_is_control(in->op) ? DEV_CLASS_CONTROL : DEV_CLASS_RARE;
     }
+}
+
+/* The word of the frame that GROUPID or BUFLEN gives; DEV_NONE: there is none. */
+DEV_FN uint32_t dev_decode_word(const struct dev_decoder *decoder, const struct vm_insn *in)
+{
+    if (in->op == VM_OP_GROUPID)
+        return in->imm < 3 ? (uint32_t)offsetof(struct dev_frame, group) + in->imm * 4 : DEV_NONE;
+    if (in->imm >= decoder->header->buffer_count) return DEV_NONE;
+    return decoder->views + in->imm * (uint32_t)sizeof(struct dev_view) +
+           (uint32_t)offsetof(struct dev_view, count);
 }
 
 /* Whether what control says can be done: targets within the code, forwards but for loops' ends. */
@@ -136,9 +157,11 @@ DEV_FN struct dev_op dev_decode(const struct dev_decoder *decoder, const struct 
     op.b = dev_decode_operand(decoder, in->b);
     op.c = dev_decode_operand(decoder, in->c);
     op.reserved[0] = op.reserved[1] = 0;
-    if ((class_of == DEV_CLASS_LOAD || class_of == DEV_CLASS_STORE) &&
+    if ((class_of == DEV_CLASS_LOAD || class_of == DEV_CLASS_LOAD_ONE ||
+         class_of == DEV_CLASS_STORE) &&
         in->imm >= decoder->header->buffer_count)
         class_of = DEV_CLASS_RARE;
+    if (class_of == DEV_CLASS_SCALAR) op.a = dev_decode_word(decoder, in);
     if (class_of == DEV_CLASS_CONTROL) {
         sound = dev_decode_control(decoder, in, pc, &op);
     } else if (class_of != DEV_CLASS_RARE) {
@@ -149,10 +172,9 @@ DEV_FN struct dev_op dev_decode(const struct dev_decoder *decoder, const struct 
         if (class_of == DEV_CLASS_ID) op.a = op.b = op.c = op.d;
         sound = op.a != DEV_NONE && op.b != DEV_NONE && op.c != DEV_NONE && op.d != DEV_NONE;
         /* A scalar is made of scalars. */
-        if (class_of <= DEV_CLASS_W3 && !(op.d & DEV_EACH)) {
-            class_of = DEV_CLASS_SCALAR;
-            sound = sound && !((op.a | op.b | op.c) & DEV_EACH);
-        }
+        if (class_of <= DEV_CLASS_W3 && !(op.d & DEV_EACH)) class_of = DEV_CLASS_SCALAR;
+        if (class_of == DEV_CLASS_SCALAR || class_of == DEV_CLASS_LOAD_ONE)
+            sound = sound && !((op.a | op.b | op.c | op.d) & DEV_EACH);
         if (class_of == DEV_CLASS_LOAD || class_of == DEV_CLASS_ID)
             sound = sound && (op.d & DEV_EACH) != 0;
     }

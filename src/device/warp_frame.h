@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * Frames of a resident kernel's warps. A warp runs a whole workgroup: lane l of it has lanes l, l +
- * 32, ... of the workgroup, and 32 neighbours are a unit. What the warp touches all the time lies
- * in its room, which is shared memory on a GPU: the header, views, scalars, masks (a bit a lane),
- * registers, code and workgroup memory, each as long as there is room. Parts that find none lie in
- * the warp's frame in device memory, where a workgroup is also kept while it waits to go on.
+ * Frames of a resident kernel's warps. A warp runs a whole workgroup, of which 32 neighbours are a
+ * unit: lane l of the warp has lane l of each unit (warp_core.h), or lanes 4l to 4l + 3 of every
+ * four units (warp_near.h). What the warp touches all the time lies in its room, which is shared
+ * memory on a GPU: the header, views, scalars, masks (a bit a lane), registers, code and workgroup
+ * memory, each as long as there is room. Parts that find none lie in the warp's frame in device
+ * memory, where a workgroup is also kept while it waits to go on.
  */
 #ifndef VYRE_DEVICE_WARP_FRAME_H
 #define VYRE_DEVICE_WARP_FRAME_H
@@ -48,7 +49,7 @@ DEV_FN uint64_t dev_part_bytes(const struct vm_header *program, uint32_t part)
     case DEV_PART_HEADER:
         return sizeof(struct dev_frame);
     case DEV_PART_SCALARS:
-        return (program->scalar_count + 4u) * sizeof(uint32_t);
+        return (program->scalar_count + 4u) * DEV_SCALAR_WORDS * sizeof(uint32_t);
     case DEV_PART_MASKS:
         return (program->level_count + 1u) * units * sizeof(uint32_t);
     case DEV_PART_VIEWS:
@@ -83,11 +84,16 @@ DEV_FN struct dev_warp_layout dev_warp_layout(const struct vm_header *program, u
  * vyre_run_place). */
 #define DEV_RESULT_FAR 6u
 
+DEV_FN uint32_t dev_layout_far(const struct dev_warp_layout *at)
+{
+    return (at->near_at[DEV_PART_REGISTERS] == DEV_NONE ? (uint32_t)VYRE_RUN_REGISTERS_FAR : 0u) |
+           (at->near_at[DEV_PART_SHARED] == DEV_NONE ? (uint32_t)VYRE_RUN_WORKGROUP_FAR : 0u);
+}
+
 DEV_FN uint32_t dev_warp_far(const struct vm_header *program, uint32_t room)
 {
     struct dev_warp_layout at = dev_warp_layout(program, room);
-    return (at.near_at[DEV_PART_REGISTERS] == DEV_NONE ? (uint32_t)VYRE_RUN_REGISTERS_FAR : 0u) |
-           (at.near_at[DEV_PART_SHARED] == DEV_NONE ? (uint32_t)VYRE_RUN_WORKGROUP_FAR : 0u);
+    return dev_layout_far(&at);
 }
 
 /* The bytes that a frame of this program takes in device memory, whoever runs it. */
@@ -117,12 +123,13 @@ DEV_FN unsigned char *dev_part_near(unsigned char *room, const struct dev_warp_l
 }
 
 /*
- * Whether a header can be gone by: the block has `block` bytes and a frame `frame_bytes`. The
- * verifier has passed it before it was loaded; a warp that finds one that cannot be has met memory
- * that somebody has written to since, and faults rather than follow it. Views and operands are
- * checked where they are used.
+ * Whether a header can be gone by: the block has `block` bytes, a frame `frame_bytes`, and one for
+ * this header takes `needs`. The verifier has passed it before it was loaded; a warp that finds one
+ * that cannot be has met memory that somebody has written to since, and faults rather than follow
+ * it. Views and operands are checked where they are used.
  */
-DEV_FN int dev_header_sound(const struct vm_header *header, uint64_t block, uint64_t frame_bytes)
+DEV_FN int dev_header_sound(const struct vm_header *header, uint64_t block, uint64_t frame_bytes,
+                            uint64_t needs)
 {
     uint64_t code = (uint64_t)header->code_count * sizeof(struct vm_insn);
     uint64_t constants = (uint64_t)header->constant_count * sizeof(uint32_t);
@@ -139,8 +146,7 @@ DEV_FN int dev_header_sound(const struct vm_header *header, uint64_t block, uint
            header->shared_bytes % 16 == 0 && header->code_offset % 16 == 0 &&
            header->constant_offset % 4 == 0 && header->buffer_offset % 8 == 0 &&
            header->code_offset + code <= block && header->constant_offset + constants <= block &&
-           header->buffer_offset + buffers <= block && header->serial != 0 &&
-           dev_warp_layout(header, 0).far_at[DEV_PARTS] <= frame_bytes;
+           header->buffer_offset + buffers <= block && header->serial != 0 && needs <= frame_bytes;
 }
 
 /* The header's pointers; on the first lane. */
@@ -157,6 +163,8 @@ DEV_FN void dev_warp_point(struct dev_frame *frame, const struct vm_header *orig
     frame->registers = (uint32_t *)(void *)dev_part_near(room, at, far_frame, DEV_PART_REGISTERS);
     frame->shared = dev_part_near(room, at, far_frame, DEV_PART_SHARED);
     frame->code = vm_code_at(origin, frame->header.code_offset);
+    frame->near_bytes = at->used;
+    frame->far_parts = dev_layout_far(at);
     frame->quick = 0;
     if (at->near_at[DEV_PART_SCALARS] != DEV_NONE && at->near_at[DEV_PART_MASKS] != DEV_NONE &&
         at->near_at[DEV_PART_VIEWS] != DEV_NONE && at->near_at[DEV_PART_REGISTERS] != DEV_NONE &&
@@ -173,6 +181,7 @@ DEV_FN void dev_warp_code(struct dev_frame *frame, const struct dev_warp_layout 
     decoder.header = &frame->header;
     decoder.registers = at->near_at[DEV_PART_REGISTERS];
     decoder.scalars = at->near_at[DEV_PART_SCALARS];
+    decoder.views = at->near_at[DEV_PART_VIEWS];
     decoder.units = dev_units(frame->header.lanes);
     DEV_ROLES(l)
     {
@@ -197,18 +206,26 @@ DEV_FN int dev_warp_prepare(struct dev_frame *frame, const struct dev_block *blo
                             unsigned char *far_frame)
 {
     const struct vm_header *origin = block->program;
-    uint32_t serial = dev_warp_first(origin->serial);
+    const uint32_t words = (uint32_t)(sizeof(struct vm_header) / sizeof(uint32_t));
+    uint32_t word[DEV_WARP_ROLES]; /* of the header, one a lane: it is on its way only once */
+    DEV_ROLES(l)
+    {
+        word[DEV_MINE(l)] = l < words ? ((const uint32_t *)(const void *)origin)[l] : 0;
+    }
+    const uint32_t at_serial = (uint32_t)(offsetof(struct vm_header, serial) / sizeof(uint32_t));
+    const uint32_t serial = dev_warp_word32(word, at_serial);
     if (frame->serial == serial && frame->origin == origin && frame->far_frame == far_frame)
         return 1;
     dev_warp_sync(); /* all have looked */
-    DEV_FIRST
+    DEV_FIRST frame->serial = 0;
+    DEV_ROLES(l)
     {
-        frame->serial = 0;
-        frame->header = *origin;
+        if (l < words) ((uint32_t *)(void *)&frame->header)[l] = word[DEV_MINE(l)];
     }
     dev_warp_sync();
-    if (!dev_header_sound(&frame->header, block->bytes, block->frame_bytes)) return 0;
     struct dev_warp_layout at = dev_warp_layout(&frame->header, block->room);
+    if (!dev_header_sound(&frame->header, block->bytes, block->frame_bytes, at.far_at[DEV_PARTS]))
+        return 0;
     DEV_FIRST dev_warp_point(frame, origin, &at, far_frame);
     dev_warp_sync();
     dev_warp_code(frame, &at);
@@ -216,8 +233,11 @@ DEV_FN int dev_warp_prepare(struct dev_frame *frame, const struct dev_block *blo
         (const uint32_t *)(const void *)((const char *)origin + frame->header.constant_offset);
     DEV_ROLES(l)
     {
-        for (uint32_t i = l; i < frame->header.scalar_count + 4u; i += DEV_WARP)
-            frame->scalars[i] = i < frame->header.constant_count ? constants[i] : 0;
+        for (uint32_t i = l; i < (frame->header.scalar_count + 4u) * DEV_SCALAR_WORDS;
+             i += DEV_WARP) {
+            uint32_t number = i / DEV_SCALAR_WORDS;
+            frame->scalars[i] = number < frame->header.constant_count ? constants[number] : 0;
+        }
     }
     DEV_FIRST
     {
@@ -229,7 +249,7 @@ DEV_FN int dev_warp_prepare(struct dev_frame *frame, const struct dev_block *blo
 }
 
 /* One view of a run. What the block says of it is believed as far as it can do no harm. */
-DEV_FN void dev_warp_view(struct dev_frame *frame, struct dev_run *run,
+DEV_FN void dev_warp_view(struct dev_frame *frame, struct dev_run_args *args,
                           const struct dev_bindings *bindings, const struct vm_buffer *buffers,
                           uint32_t i)
 {
@@ -250,14 +270,14 @@ DEV_FN void dev_warp_view(struct dev_frame *frame, struct dev_run *run,
         const struct dev_bound *bound = &bindings->bound[buffer.view];
         base = (unsigned char *)(uintptr_t)bound->address;
         bytes = bound->bytes;
-        dev_window_apply(run, buffer.view, &base, &bytes);
+        dev_window_apply(args, buffer.view, &base, &bytes);
         writable = (bound->rights & VYRE_RIGHT_WRITE) != 0;
     } else {
         uint32_t scalar = 0;
         for (uint32_t k = 0; k < i && scalar < DEV_SCALARS; k++)
             scalar += (buffers[k].flags & VM_BUFFER_SCALAR) != 0;
         if (scalar < DEV_SCALARS) {
-            base = (unsigned char *)&run->scalar[scalar];
+            base = (unsigned char *)&args->scalar[scalar];
             bytes = 4;
         }
     }
@@ -266,7 +286,7 @@ DEV_FN void dev_warp_view(struct dev_frame *frame, struct dev_run *run,
 }
 
 /* The buffers and scalars of a run, each by one lane. */
-DEV_FN void dev_warp_bind(struct dev_frame *frame, struct dev_run *run,
+DEV_FN void dev_warp_bind(struct dev_frame *frame, struct dev_run_args *args,
                           const struct dev_bindings *bindings)
 {
     const struct vm_buffer *buffers =
@@ -275,7 +295,7 @@ DEV_FN void dev_warp_bind(struct dev_frame *frame, struct dev_run *run,
     DEV_ROLES(l)
     {
         for (uint32_t i = l; i < frame->header.buffer_count; i += DEV_WARP)
-            dev_warp_view(frame, run, bindings, buffers, i);
+            dev_warp_view(frame, args, bindings, buffers, i);
     }
     dev_warp_sync();
 }

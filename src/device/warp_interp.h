@@ -385,10 +385,22 @@ DEV_FN void dev_quick_open(struct dev_quick *q, struct dev_frame *frame)
     q->actives = (uint32_t)offsetof(struct dev_frame, active);
     q->lanes = frame->header.lanes;
     q->units = dev_units(q->lanes);
+    q->row = q->units * DEV_WARP * 4;
     q->level_count = frame->header.level_count;
     q->code_count = frame->header.code_count;
     q->first_id = frame->group[0] * frame->header.workgroup[0];
     q->limit = frame->limit;
+    /* By way of a shuffle, or the compiler would make it anew from the thread's number for every
+     * instruction. */
+    uint32_t mine[DEV_WARP_ROLES];
+    DEV_ROLES(l)
+    {
+        mine[DEV_MINE(l)] = l * DEV_PASS * 4;
+    }
+    DEV_ROLES(l)
+    {
+        q->place[DEV_MINE(l)] = dev_warp_word32(mine, l);
+    }
 }
 
 DEV_FN void dev_quick_load_state(struct dev_quick *q, const struct dev_frame *frame)
@@ -404,6 +416,7 @@ DEV_NO_INLINE uint32_t dev_quick_tell(struct dev_frame *frame, struct dev_lost l
 {
     struct dev_core core;
     dev_core_open(&core, frame);
+    if (lost.lane == DEV_NONE) lost.lane = dev_core_first(&core);
     return lost.count != 0 ? dev_core_outside(&core, &lost) : dev_core_damaged(&core);
 }
 
@@ -426,6 +439,8 @@ DEV_INLINE uint32_t dev_quick_other(struct dev_quick *q, struct dev_frame *frame
         return dev_quick_tell(frame, lost);
     } else if (class_of == DEV_CLASS_LOAD) {
         end = dev_quick_load(q, op, &lost);
+    } else if (class_of == DEV_CLASS_LOAD_ONE) {
+        end = dev_quick_load_one(q, op, &lost);
     } else if (class_of == DEV_CLASS_STORE) {
         end = dev_quick_store(q, op, &lost);
     } else if (class_of == DEV_CLASS_ID) {
@@ -454,7 +469,10 @@ DEV_NO_INLINE uint32_t dev_quick_run(struct dev_frame *frame)
     dev_quick_load_state(&q, frame);
     uint32_t end = DEV_CORE_GO;
     while (end == DEV_CORE_GO) {
-        if (q.pc >= q.code_count) return dev_quick_tell(frame, (struct dev_lost){0, 0, 0});
+        if (q.pc >= q.code_count) {
+            dev_frame_keep(frame, q.pc, q.level, q.steps);
+            return dev_quick_tell(frame, (struct dev_lost){0, 0, 0});
+        }
         struct dev_op op = dev_near_op(q.room, q.code + q.pc * size);
         uint32_t class_of = op.op >> 8 & 0xFFu;
         /* Words from words follow each other. */

@@ -189,7 +189,8 @@ DEV_INLINE uint32_t dev_core_store(struct dev_core *core, const struct vm_insn *
     const struct dev_source index = dev_source(core, in->a), value = dev_source(core, in->b);
     if (view == NULL || !dev_wide(core, in->b, bytes > 4 ? bytes / 4 : 1))
         return dev_core_damaged(core);
-    const uint32_t next = value.each ? core->stride : 1; /* from word to word of a wide value */
+    /* From word to word of a wide value. */
+    const uint32_t next = value.each ? core->stride : DEV_SCALAR_WORDS;
     const uint32_t *mask = dev_core_mask(core, core->level);
     unsigned char *base = view->element;
     const uint32_t length = view->length;
@@ -422,7 +423,8 @@ DEV_FN uint32_t dev_core_copy_lane(struct dev_core *core, const struct vm_insn *
     for (uint64_t done = 0; done < bytes && stop == 0; done += DEV_STOP_INTERVAL) {
         uint64_t end = bytes - done < DEV_STOP_INTERVAL ? bytes : done + DEV_STOP_INTERVAL;
         if (done != 0) {
-            DEV_FIRST stop = dev_entry_stopped(frame->rt, frame->entry);
+            DEV_FIRST stop = frame->entry != NULL ? dev_entry_stopped(frame->rt, frame->entry)
+                                                  : (uint32_t)VYRE_FAULT_DAMAGED;
             stop = dev_warp_first(stop);
         }
         DEV_ROLES(l)

@@ -24,7 +24,7 @@ DEV_FN dev_near dev_near_base(const void *room)
 DEV_FN uint32_t dev_near_get(dev_near base, uint32_t at)
 {
     uint32_t word;
-    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(base + at));
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(base + at) : "memory");
     return word;
 }
 
@@ -33,15 +33,70 @@ DEV_FN void dev_near_set(dev_near base, uint32_t at, uint32_t word)
     asm volatile("st.shared.u32 [%0], %1;" : : "r"(base + at), "r"(word) : "memory");
 }
 
+/* Four words side by side; `at` is a multiple of 16. */
+struct dev_four {
+    uint32_t word[4];
+};
+
+DEV_FN struct dev_four dev_near_get4(dev_near base, uint32_t at)
+{
+    struct dev_four four;
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(four.word[0]), "=r"(four.word[1]), "=r"(four.word[2]), "=r"(four.word[3])
+                 : "r"(base + at)
+                 : "memory");
+    return four;
+}
+
+/* Stores, without a branch: the four words where `at` is below `end`, or those with a bit in
+ * `takers`. */
+DEV_FN void dev_near_set4(dev_near base, uint32_t at, uint32_t end, struct dev_four four)
+{
+    asm volatile("{ .reg .pred p;\n\t"
+                 "setp.lt.u32 p, %0, %1;\n\t"
+                 "@p st.shared.v4.u32 [%2], {%3, %4, %5, %6}; }"
+                 :
+                 : "r"(at), "r"(end), "r"(base + at), "r"(four.word[0]), "r"(four.word[1]),
+                   "r"(four.word[2]), "r"(four.word[3])
+                 : "memory");
+}
+
+DEV_FN void dev_near_set_some(dev_near base, uint32_t at, uint32_t takers, struct dev_four four)
+{
+    asm volatile("{ .reg .pred p;\n\t"
+                 ".reg .pred q;\n\t"
+                 ".reg .b32 bit;\n\t"
+                 "setp.eq.u32 p, %0, 15;\n\t"
+                 "@p st.shared.v4.u32 [%1], {%2, %3, %4, %5};\n\t"
+                 "and.b32 bit, %0, 1;\n\t"
+                 "setp.ne.and.u32 q, bit, 0, !p;\n\t"
+                 "@q st.shared.u32 [%1], %2;\n\t"
+                 "and.b32 bit, %0, 2;\n\t"
+                 "setp.ne.and.u32 q, bit, 0, !p;\n\t"
+                 "@q st.shared.u32 [%1 + 4], %3;\n\t"
+                 "and.b32 bit, %0, 4;\n\t"
+                 "setp.ne.and.u32 q, bit, 0, !p;\n\t"
+                 "@q st.shared.u32 [%1 + 8], %4;\n\t"
+                 "and.b32 bit, %0, 8;\n\t"
+                 "setp.ne.and.u32 q, bit, 0, !p;\n\t"
+                 "@q st.shared.u32 [%1 + 12], %5; }"
+                 :
+                 : "r"(takers), "r"(base + at), "r"(four.word[0]), "r"(four.word[1]),
+                   "r"(four.word[2]), "r"(four.word[3])
+                 : "memory");
+}
+
 DEV_FN struct dev_op dev_near_op(dev_near base, uint32_t at)
 {
     struct dev_op op;
     asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(op.op), "=r"(op.d), "=r"(op.a), "=r"(op.b)
-                 : "r"(base + at));
+                 : "r"(base + at)
+                 : "memory");
     asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];"
                  : "=r"(op.c), "=r"(op.imm)
-                 : "r"(base + at + 16));
+                 : "r"(base + at + 16)
+                 : "memory");
     return op;
 }
 #else
@@ -62,6 +117,26 @@ DEV_FN void dev_near_set(dev_near base, uint32_t at, uint32_t word)
     *(uint32_t *)(void *)(base + at) = word;
 }
 
+struct dev_four {
+    uint32_t word[4];
+};
+
+DEV_FN struct dev_four dev_near_get4(dev_near base, uint32_t at)
+{
+    return *(const struct dev_four *)(const void *)(base + at);
+}
+
+DEV_FN void dev_near_set4(dev_near base, uint32_t at, uint32_t end, struct dev_four four)
+{
+    if (at < end) *(struct dev_four *)(void *)(base + at) = four;
+}
+
+DEV_FN void dev_near_set_some(dev_near base, uint32_t at, uint32_t takers, struct dev_four four)
+{
+    for (uint32_t k = 0; k < 4; k++)
+        if (takers >> k & 1) dev_near_set(base, at + k * 4, four.word[k]);
+}
+
 DEV_FN struct dev_op dev_near_op(dev_near base, uint32_t at)
 {
     return *(const struct dev_op *)(const void *)(base + at);
@@ -73,8 +148,10 @@ struct dev_quick {
     dev_near room;
     uint32_t code, masks, views, actives; /* offsets */
     uint32_t units, lanes, level_count, code_count;
+    uint32_t row;      /* bytes of a register */
     uint32_t first_id; /* invocation id of lane 0 along x */
     uint32_t pc, level, active;
+    uint32_t place[DEV_WARP_ROLES]; /* of a lane's first quad */
     uint64_t steps, limit;
 };
 
@@ -83,78 +160,74 @@ DEV_FN uint32_t dev_quick_mask(const struct dev_quick *q, uint32_t unit)
     return dev_near_get(q->room, q->masks + (q->level * q->units + unit) * 4);
 }
 
-/* Where the lanes of a pass lie in a register, from the first pass on. The last one may go over
- * units twice: it computes the same for them again. */
-struct dev_places {
-    uint32_t at[DEV_PASS][DEV_WARP_ROLES];
+/*
+ * An instruction goes through a register in passes of four units, and a lane of the warp has four
+ * neighbours of them, a quad: one access for four words. Places are bytes from the register's
+ * start, the same for all registers; those past its end belong to nobody: there words of the code
+ * are read, which nobody writes, and nothing is written. Whoever reads or writes
+ * registers in another order, as unit by unit, has a dev_warp_sync before and after.
+ */
+#define DEV_PASS_BYTES (DEV_PASS * DEV_WARP * 4u)
+
+struct dev_quads {
+    uint32_t at[DEV_WARP_ROLES];
 };
 
-DEV_INLINE void dev_places_first(const struct dev_quick *q, struct dev_places *places)
+DEV_INLINE void dev_quads_first(const struct dev_quick *q, struct dev_quads *quads)
 {
-    DEV_UNROLL
-    for (uint32_t k = 0; k < DEV_PASS; k++) {
-        const uint32_t unit = k < q->units ? k : q->units - 1;
-        DEV_ROLES(l)
-        {
-            places->at[k][DEV_MINE(l)] = (unit * DEV_WARP + l) * 4;
-        }
+    DEV_ROLES(l)
+    {
+        quads->at[DEV_MINE(l)] = q->place[DEV_MINE(l)];
     }
 }
 
-DEV_INLINE void dev_places_next(const struct dev_quick *q, struct dev_places *places)
+DEV_INLINE void dev_quads_next(struct dev_quads *quads)
 {
-    DEV_UNROLL
-    for (uint32_t k = 0; k < DEV_PASS; k++) {
-        DEV_ROLES(l)
-        {
-            const uint32_t last = ((q->units - 1) * DEV_WARP + l) * 4;
-            const uint32_t next = places->at[k][DEV_MINE(l)] + DEV_PASS * DEV_WARP * 4;
-            places->at[k][DEV_MINE(l)] = next < last ? next : last;
-        }
+    DEV_ROLES(l)
+    {
+        quads->at[DEV_MINE(l)] += DEV_PASS_BYTES;
     }
 }
 
-DEV_INLINE void dev_places_get(const struct dev_quick *q, const struct dev_places *places,
-                               uint32_t operand, struct dev_pass *pass)
+DEV_INLINE void dev_quads_get(const struct dev_quick *q, const struct dev_quads *quads,
+                              uint32_t operand, struct dev_pass *pass)
 {
     const uint32_t each = 0u - (operand >> 31), base = operand & ~DEV_EACH;
-    DEV_UNROLL
-    for (uint32_t k = 0; k < DEV_PASS; k++) {
-        DEV_ROLES(l)
-        {
-            pass->word[k][DEV_MINE(l)] =
-                dev_near_get(q->room, base + (places->at[k][DEV_MINE(l)] & each));
-        }
+    DEV_ROLES(l)
+    {
+        const uint32_t at = quads->at[DEV_MINE(l)];
+        const struct dev_four four =
+            dev_near_get4(q->room, at < q->row ? base + (at & each) : q->code);
+        DEV_UNROLL
+        for (uint32_t k = 0; k < DEV_PASS; k++)
+            pass->word[k][DEV_MINE(l)] = four.word[k];
     }
 }
 
-DEV_INLINE void dev_places_set(const struct dev_quick *q, const struct dev_places *places,
-                               const struct dev_op *op, const struct dev_pass *pass)
+/* A bit for each lane of a quad that is in the mask. */
+DEV_INLINE uint32_t dev_quad_takers(const struct dev_quick *q, uint32_t at)
+{
+    const uint32_t unit = at < q->row ? at / (4 * DEV_WARP) : 0;
+    const uint32_t takers = dev_quick_mask(q, unit) >> at / 4 % DEV_WARP & 15u;
+    return at < q->row ? takers : 0;
+}
+
+DEV_INLINE void dev_quads_set(const struct dev_quick *q, const struct dev_quads *quads,
+                              const struct dev_op *op, const struct dev_pass *pass)
 {
     const uint32_t base = op->d & ~DEV_EACH;
-    if (!(op->op >> 16 & VM_MASKED) || q->active == q->lanes) {
+    const int masked = (op->op >> 16 & VM_MASKED) != 0 && q->active != q->lanes;
+    DEV_ROLES(l)
+    {
+        const uint32_t at = quads->at[DEV_MINE(l)];
+        struct dev_four four;
         DEV_UNROLL
-        for (uint32_t k = 0; k < DEV_PASS; k++) {
-            DEV_ROLES(l)
-            {
-                dev_near_set(q->room, base + places->at[k][DEV_MINE(l)],
-                             pass->word[k][DEV_MINE(l)]);
-            }
-        }
-        return;
-    }
-    uint32_t takers[DEV_PASS]; /* read all at once */
-    DEV_UNROLL
-    for (uint32_t k = 0; k < DEV_PASS; k++)
-        takers[k] = dev_quick_mask(q, places->at[k][0] / (4 * DEV_WARP));
-    DEV_UNROLL
-    for (uint32_t k = 0; k < DEV_PASS; k++) {
-        DEV_ROLES(l)
-        {
-            if (takers[k] >> l & 1)
-                dev_near_set(q->room, base + places->at[k][DEV_MINE(l)],
-                             pass->word[k][DEV_MINE(l)]);
-        }
+        for (uint32_t k = 0; k < DEV_PASS; k++)
+            four.word[k] = pass->word[k][DEV_MINE(l)];
+        if (masked)
+            dev_near_set_some(q->room, base + at, dev_quad_takers(q, at), four);
+        else
+            dev_near_set4(q->room, base + at, base + q->row, four);
     }
 }
 
@@ -162,19 +235,19 @@ DEV_INLINE void dev_places_set(const struct dev_quick *q, const struct dev_place
  */
 #define DEV_QUICK(name, sources, expression)                                                       \
 case VM_OP_##name: {                                                                               \
-    struct dev_places places;                                                                      \
-    dev_places_first(q, &places);                                                                  \
+    struct dev_quads quads;                                                                        \
+    dev_quads_first(q, &quads);                                                                    \
     for (uint32_t first = 0;;) {                                                                   \
         struct dev_pass pa, pb, pc, result;                                                        \
-        dev_places_get(q, &places, op->a, &pa);                                                    \
+        dev_quads_get(q, &quads, op->a, &pa);                                                      \
         pb = pc = pa;                                                                              \
-        if ((sources) >= 2) dev_places_get(q, &places, op->b, &pb);                                \
-        if ((sources) >= 3) dev_places_get(q, &places, op->c, &pc);                                \
+        if ((sources) >= 2) dev_quads_get(q, &quads, op->b, &pb);                                  \
+        if ((sources) >= 3) dev_quads_get(q, &quads, op->c, &pc);                                  \
         DEV_COMPUTE(expression)                                                                    \
-        dev_places_set(q, &places, op, &result);                                                   \
-        first += DEV_PASS;                                                                         \
-        if (first >= q->units) break;                                                              \
-        dev_places_next(q, &places);                                                               \
+        dev_quads_set(q, &quads, op, &result);                                                     \
+        first += DEV_PASS_BYTES;                                                                   \
+        if (first >= q->row) break;                                                                \
+        dev_quads_next(&quads);                                                                    \
     }                                                                                              \
     break;                                                                                         \
 }
@@ -232,6 +305,15 @@ DEV_INLINE void dev_quick_words(const struct dev_quick *q, const struct dev_op *
 #undef DEV_QUICK_W2
 #undef DEV_QUICK_W3
 
+/* Writes a scalar: whoever still reads it goes first, whoever reads it next comes after. */
+DEV_INLINE void dev_quick_scalar_put(const struct dev_quick *q, uint32_t d, uint32_t value)
+{
+    const struct dev_four four = {{value, value, value, value}};
+    dev_warp_sync();
+    DEV_FIRST dev_near_set4(q->room, d, DEV_NONE, four);
+    dev_warp_sync();
+}
+
 /* The same for a scalar: every lane computes it. */
 DEV_INLINE void dev_quick_scalar(const struct dev_quick *q, const struct dev_op *op)
 {
@@ -254,9 +336,7 @@ case VM_OP_##name:                                                              
     default:
         break;
     }
-    dev_warp_sync();
-    DEV_FIRST dev_near_set(q->room, op->d, result);
-    dev_warp_sync();
+    dev_quick_scalar_put(q, op->d, result);
 }
 
 /* How an instruction ended. */
@@ -272,21 +352,21 @@ enum dev_quick_end {
 DEV_FN void dev_quick_id(const struct dev_quick *q, const struct dev_op *op)
 {
     const uint32_t base = (op->op & 0xFFu) == VM_OP_GLOBALID ? q->first_id : 0;
-    struct dev_places places;
-    dev_places_first(q, &places);
+    struct dev_quads quads;
+    dev_quads_first(q, &quads);
     for (uint32_t first = 0;;) {
         struct dev_pass result;
         DEV_UNROLL
         for (uint32_t k = 0; k < DEV_PASS; k++) {
             DEV_ROLES(l)
             {
-                result.word[k][DEV_MINE(l)] = base + places.at[k][DEV_MINE(l)] / 4;
+                result.word[k][DEV_MINE(l)] = base + quads.at[DEV_MINE(l)] / 4 + k;
             }
         }
-        dev_places_set(q, &places, op, &result);
+        dev_quads_set(q, &quads, op, &result);
         first += DEV_PASS;
         if (first >= q->units) break;
-        dev_places_next(q, &places);
+        dev_quads_next(&quads);
     }
 }
 
@@ -309,7 +389,7 @@ DEV_FN void dev_quick_push(struct dev_quick *q, const struct dev_op *op)
 {
     const uint32_t base = op->a & ~DEV_EACH;
     uint32_t count = 0;
-    dev_warp_sync(); /* whoever reads what lies there now */
+    dev_warp_sync(); /* what the lanes have written is read unit by unit */
     for (uint32_t u = 0; u < q->units; u++) {
         uint32_t yes[DEV_WARP_ROLES];
         DEV_ROLES(l)
@@ -352,17 +432,13 @@ DEV_FN uint32_t dev_quick_control(struct dev_quick *q, const struct dev_op *op)
         break;
     case VM_OP_LOOP: {
         uint32_t from = dev_near_get(q->room, op->a), to = dev_near_get(q->room, op->b);
-        dev_warp_sync();
-        DEV_FIRST dev_near_set(q->room, op->d, from);
-        dev_warp_sync();
+        dev_quick_scalar_put(q, op->d, from);
         if (from >= to) q->pc = op->imm;
         break;
     }
     case VM_OP_NEXT: {
         uint32_t next = dev_near_get(q->room, op->d) + 1u, to = dev_near_get(q->room, op->a);
-        dev_warp_sync();
-        DEV_FIRST dev_near_set(q->room, op->d, next);
-        dev_warp_sync();
+        dev_quick_scalar_put(q, op->d, next);
         if (next < to && q->active != 0) {
             q->pc = op->imm;
             return q->steps >= q->limit ? DEV_QUICK_OVER : DEV_QUICK_GO;

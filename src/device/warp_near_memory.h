@@ -27,38 +27,167 @@ DEV_FN struct dev_seen dev_quick_view(const struct dev_quick *q, uint32_t number
     return seen;
 }
 
-/* Notes the active lanes of a unit that are out of bounds; mostly there are none. */
-DEV_FN void dev_quick_lost(const struct dev_quick *q, struct dev_lost *lost, uint32_t unit,
-                           const uint32_t *out, const uint32_t *index)
+/* Whether the view's elements are words, as the program says. */
+DEV_FN int dev_seen_words(const struct dev_seen *view)
 {
-    uint32_t word = dev_warp_ballot(out);
-    if (word != 0) dev_lost_add(lost, unit, word & dev_quick_mask(q, unit), index);
+    return view->length == 0 || (view->access & ~DEV_VIEW_WRITE) == 4;
 }
 
-/* Loads of one pass: begun, so that others can be begun before anybody waits for them. */
-struct dev_loads {
-    struct dev_places places;
-    struct dev_pass at, result, out;
+/* Rows: quads whose four elements lie side by side within the view, at a multiple of 16 bytes. They
+ * are moved with one access. */
+
+/* Whether the quad of role l is one. */
+DEV_INLINE int dev_quad_row(const struct dev_seen *view, const struct dev_pass *index, uint32_t l)
+{
+    const uint32_t first = index->word[0][DEV_MINE(l)];
+    const uintptr_t place = (uintptr_t)view->element + (uint64_t)first * 4;
+    (void)l;
+    return index->word[1][DEV_MINE(l)] - first == 1 && index->word[2][DEV_MINE(l)] - first == 2 &&
+           index->word[3][DEV_MINE(l)] - first == 3 && first < view->length &&
+           view->length - first >= 4 && place % 16 == 0;
+}
+
+/* Whether a quad has lanes of the workgroup. */
+DEV_INLINE int dev_quad_used(const struct dev_quick *q, const struct dev_quads *quads, uint32_t l)
+{
+    (void)l;
+    return quads->at[DEV_MINE(l)] < q->lanes * 4;
+}
+
+DEV_INLINE struct dev_four dev_row_get(const struct dev_seen *view, uint32_t first)
+{
+    const unsigned char *from = view->element + (uint64_t)first * 4;
+    struct dev_four four;
+#if defined(__CUDACC__)
+    const uint4 words = *(const uint4 *)(const void *)from;
+    four.word[0] = words.x;
+    four.word[1] = words.y;
+    four.word[2] = words.z;
+    four.word[3] = words.w;
+#else
+    memcpy(&four, from, sizeof four);
+#endif
+    return four;
+}
+
+DEV_INLINE void dev_row_set(const struct dev_seen *view, uint32_t first, struct dev_four four)
+{
+    unsigned char *to = view->element + (uint64_t)first * 4;
+#if defined(__CUDACC__)
+    *(uint4 *)(void *)to = make_uint4(four.word[0], four.word[1], four.word[2], four.word[3]);
+#else
+    memcpy(to, &four, sizeof four);
+#endif
+}
+
+/* What accesses in any order go by: few words, which come in registers. */
+struct dev_any {
+    unsigned char *element;
+    uint32_t length;
+    dev_near room;
+    uint32_t masks; /* of this level */
+    uint32_t units, lanes;
+    uint32_t op;
+    uint32_t index, other, each; /* operands: the index; the result, or what is stored */
+    uint32_t masked;
 };
 
-/* Returns whether a lane is out of bounds, or past the last one. */
-DEV_INLINE void dev_loads_begin(const struct dev_quick *q, const struct dev_op *op,
-                                const struct dev_seen *view, struct dev_loads *loads,
-                                uint32_t *outside)
+DEV_INLINE struct dev_any dev_any_of(const struct dev_quick *q, const struct dev_op *op,
+                                     const struct dev_seen *view, uint32_t other)
 {
-    dev_places_get(q, &loads->places, op->a, &loads->at);
+    struct dev_any any;
+    any.element = view->element;
+    any.length = view->length;
+    any.room = q->room;
+    any.masks = q->masks + q->level * q->units * 4;
+    any.units = q->units;
+    any.lanes = q->lanes;
+    any.op = op->op & 0xFFu;
+    any.index = op->a & ~DEV_EACH;
+    any.other = other & ~DEV_EACH;
+    any.each = 0u - (other >> 31);
+    any.masked = (op->op >> 16 & VM_MASKED) != 0 && q->active != q->lanes;
+    return any;
+}
+
+/* Notes the active lanes of a unit that are out of bounds; mostly there are none. */
+DEV_INLINE void dev_any_lost(const struct dev_any *any, struct dev_lost *lost, uint32_t unit,
+                             const uint32_t *out, const uint32_t *index)
+{
+    uint32_t word = dev_warp_ballot(out);
+    if (word != 0)
+        dev_lost_add(lost, unit, word & dev_near_get(any->room, any->masks + unit * 4), index);
+}
+
+#define DEV_ANY_UNITS (2u * DEV_PASS)
+
+/* Loads in any order, of two passes: unit by unit, all of them begun before one is waited for. */
+DEV_NO_INLINE struct dev_lost dev_loads_any(const struct dev_any any, uint32_t first,
+                                            struct dev_lost lost)
+{
+    const uint32_t flush = any.op == VM_OP_LDF32;
+    const uint32_t units = any.units - first < DEV_ANY_UNITS ? any.units - first : DEV_ANY_UNITS;
+    uint32_t at[DEV_ANY_UNITS][DEV_WARP_ROLES], result[DEV_ANY_UNITS][DEV_WARP_ROLES],
+        out[DEV_ANY_UNITS][DEV_WARP_ROLES];
+    dev_warp_sync(); /* what the lanes have written by quads */
     DEV_UNROLL
-    for (uint32_t k = 0; k < DEV_PASS; k++) {
+    for (uint32_t k = 0; k < DEV_ANY_UNITS; k++) {
         DEV_ROLES(l)
         {
-            const uint32_t where = loads->at.word[k][DEV_MINE(l)];
-            const int inside =
-                loads->places.at[k][DEV_MINE(l)] < q->lanes * 4 && where < view->length;
-            loads->out.word[k][DEV_MINE(l)] = !inside;
-            outside[DEV_MINE(l)] |= !inside;
-            loads->result.word[k][DEV_MINE(l)] =
-                inside ? dev_get(view->element + (uint64_t)where * 4, 4) : 0;
+            /* Past the last unit: the first once more, which nobody takes. */
+            const uint32_t unit = first + (k < units ? k : 0);
+            at[k][DEV_MINE(l)] = dev_near_get(any.room, any.index + (unit * DEV_WARP + l) * 4);
         }
+    }
+    DEV_UNROLL
+    for (uint32_t k = 0; k < DEV_ANY_UNITS; k++) {
+        DEV_ROLES(l)
+        {
+            const uint32_t i = (first + k) * DEV_WARP + l, where = at[k][DEV_MINE(l)];
+            const int inside = i < any.lanes && where < any.length;
+            out[k][DEV_MINE(l)] = !inside;
+            result[k][DEV_MINE(l)] = inside ? dev_get(any.element + (uint64_t)where * 4, 4) : 0;
+        }
+    }
+    DEV_UNROLL
+    for (uint32_t k = 0; k < DEV_ANY_UNITS; k++) {
+        if (k >= units) continue;
+        const uint32_t takers =
+            any.masked ? dev_near_get(any.room, any.masks + (first + k) * 4) : 0xFFFFFFFFu;
+        dev_any_lost(&any, &lost, first + k, out[k], at[k]);
+        DEV_ROLES(l)
+        {
+            const uint32_t word = result[k][DEV_MINE(l)];
+            if (takers >> l & 1)
+                dev_near_set(any.room, any.other + ((first + k) * DEV_WARP + l) * 4,
+                             flush ? vm_flush_now(word) : word);
+        }
+    }
+    dev_warp_sync();
+    return lost;
+}
+
+/* The loads of one pass, begun: others can be begun before anybody waits for them. */
+struct dev_loads {
+    struct dev_quads quads;
+    struct dev_pass result;
+    uint32_t other[DEV_WARP_ROLES]; /* than a row */
+};
+
+DEV_INLINE void dev_loads_begin(const struct dev_quick *q, const struct dev_op *op,
+                                const struct dev_seen *view, struct dev_loads *loads)
+{
+    struct dev_pass index;
+    dev_quads_get(q, &loads->quads, op->a, &index);
+    DEV_ROLES(l)
+    {
+        const int row = dev_quad_row(view, &index, l);
+        struct dev_four four = {{0, 0, 0, 0}};
+        loads->other[DEV_MINE(l)] = dev_quad_used(q, &loads->quads, l) && !row;
+        if (row) four = dev_row_get(view, index.word[0][DEV_MINE(l)]);
+        DEV_UNROLL
+        for (uint32_t k = 0; k < DEV_PASS; k++)
+            loads->result.word[k][DEV_MINE(l)] = four.word[k];
     }
 }
 
@@ -74,76 +203,98 @@ DEV_INLINE void dev_loads_end(const struct dev_quick *q, const struct dev_op *op
             loads->result.word[k][DEV_MINE(l)] = flush ? vm_flush_now(word) : word;
         }
     }
-    dev_places_set(q, &loads->places, op, &loads->result);
+    dev_quads_set(q, &loads->quads, op, &loads->result);
 }
 
-DEV_INLINE void dev_loads_lost(const struct dev_quick *q, const struct dev_loads *loads,
-                               uint32_t first, struct dev_lost *lost)
-{
-    DEV_UNROLL
-    for (uint32_t k = 0; k < DEV_PASS; k++)
-        if (first + k < q->units)
-            dev_quick_lost(q, lost, first + k, loads->out.word[k], loads->at.word[k]);
-}
-
-/* A word of a buffer for each lane. */
+/* A word of a buffer for each lane, two passes at a time. */
 DEV_INLINE uint32_t dev_quick_load(const struct dev_quick *q, const struct dev_op *op,
                                    struct dev_lost *lost)
 {
     const struct dev_seen view = dev_quick_view(q, op->imm);
     struct dev_loads one, two;
-    if (view.length != 0 && (view.access & ~DEV_VIEW_WRITE) != 4) return DEV_QUICK_DAMAGED;
-    dev_places_first(q, &one.places);
+    if (!dev_seen_words(&view)) return DEV_QUICK_DAMAGED;
+    dev_quads_first(q, &one.quads);
     for (uint32_t first = 0;;) {
-        uint32_t outside[DEV_WARP_ROLES];
         const int both = first + DEV_PASS < q->units;
-        DEV_ROLES(l)
-        {
-            outside[DEV_MINE(l)] = 0;
-        }
-        dev_loads_begin(q, op, &view, &one, outside);
+        dev_loads_begin(q, op, &view, &one);
+        two.quads = one.quads;
+        dev_quads_next(&two.quads);
         if (both) {
-            two.places = one.places;
-            dev_places_next(q, &two.places);
-            dev_loads_begin(q, op, &view, &two, outside);
+            dev_loads_begin(q, op, &view, &two);
+            DEV_ROLES(l)
+            {
+                one.other[DEV_MINE(l)] |= two.other[DEV_MINE(l)];
+            }
         }
-        dev_loads_end(q, op, &one);
-        if (both) dev_loads_end(q, op, &two);
-        if (dev_warp_ballot(outside) != 0) {
-            dev_loads_lost(q, &one, first, lost);
-            if (both) dev_loads_lost(q, &two, first + DEV_PASS, lost);
+        if (dev_warp_ballot(one.other) != 0) {
+            *lost = dev_loads_any(dev_any_of(q, op, &view, op->d), first, *lost);
+        } else {
+            dev_loads_end(q, op, &one);
+            if (both) dev_loads_end(q, op, &two);
         }
-        first += 2 * DEV_PASS;
+        first += DEV_ANY_UNITS;
         if (first >= q->units) break;
-        one.places = two.places;
-        dev_places_next(q, &one.places);
+        one.quads = two.quads;
+        dev_quads_next(&one.quads);
     }
     return lost->count != 0 ? DEV_QUICK_LOST : DEV_QUICK_GO;
 }
 
-/* Stores of a pass in which lanes are out of bounds, or may meet at an element. */
-DEV_FN void dev_stores_slow(const struct dev_quick *q, const struct dev_seen *view,
-                            const struct dev_pass *at, const struct dev_pass *value, uint32_t first,
-                            struct dev_lost *lost)
+/* One word of a buffer for all. */
+DEV_INLINE uint32_t dev_quick_load_one(const struct dev_quick *q, const struct dev_op *op,
+                                       struct dev_lost *lost)
 {
-    DEV_UNROLL
-    for (uint32_t k = 0; k < DEV_PASS; k++) {
-        if (first + k >= q->units) continue;
-        uint32_t out[DEV_WARP_ROLES], takers = dev_quick_mask(q, first + k);
+    const struct dev_seen view = dev_quick_view(q, op->imm);
+    const uint32_t at = dev_near_get(q->room, op->a);
+    uint32_t word = 0;
+    if (!dev_seen_words(&view)) return DEV_QUICK_DAMAGED;
+    if (at < view.length) {
+        word = dev_get(view.element + (uint64_t)at * 4, 4);
+    } else if (q->active != 0) {
+        lost->count = q->active;
+        lost->lane = DEV_NONE; /* the first active one: dev_quick_tell knows it */
+        lost->index = at;
+    }
+    if ((op->op & 0xFFu) == VM_OP_LDF32) word = vm_flush_now(word);
+    dev_quick_scalar_put(q, op->d, word);
+    return lost->count != 0 ? DEV_QUICK_LOST : DEV_QUICK_GO;
+}
+
+/* The stores of one pass where lanes are out of bounds, may meet at an element, or lie in any
+ * order: unit by unit. */
+DEV_NO_INLINE struct dev_lost dev_stores_any(const struct dev_any any, uint32_t first,
+                                             struct dev_lost lost)
+{
+    const uint32_t canonical = any.op == VM_OP_STF32;
+    const uint32_t units = any.units - first < DEV_PASS ? any.units - first : DEV_PASS;
+    dev_warp_sync(); /* what the lanes have written by quads */
+    for (uint32_t unit = first; unit < first + units; unit++) {
+        uint32_t at[DEV_WARP_ROLES], value[DEV_WARP_ROLES], out[DEV_WARP_ROLES],
+            back[DEV_WARP_ROLES], takers = dev_near_get(any.room, any.masks + unit * 4);
         DEV_ROLES(l)
         {
-            out[DEV_MINE(l)] = at->word[k][DEV_MINE(l)] >= view->length;
+            const uint32_t place = (unit * DEV_WARP + l) * 4;
+            const uint32_t word = dev_near_get(any.room, any.other + (place & any.each));
+            at[DEV_MINE(l)] = dev_near_get(any.room, any.index + place);
+            value[DEV_MINE(l)] = canonical ? vm_canon(word) : word;
+            out[DEV_MINE(l)] = at[DEV_MINE(l)] >= any.length;
         }
-        dev_quick_lost(q, lost, first + k, out, at->word[k]);
-        takers = dev_words_last(at->word[k], takers);
+        DEV_ROLES(l)
+        {
+            /* Lanes that count up do not meet. */
+            const uint32_t before = dev_warp_word32(at, l != 0 ? l - 1 : 0);
+            back[DEV_MINE(l)] = l != 0 && at[DEV_MINE(l)] <= before;
+        }
+        dev_any_lost(&any, &lost, unit, out, at);
+        if (dev_warp_ballot(back) != 0) takers = dev_words_last(at, takers);
         DEV_ROLES(l)
         {
             if ((takers >> l & 1) && !out[DEV_MINE(l)])
-                dev_set(view->element + (uint64_t)at->word[k][DEV_MINE(l)] * 4,
-                        value->word[k][DEV_MINE(l)], 4);
+                dev_set(any.element + (uint64_t)at[DEV_MINE(l)] * 4, value[DEV_MINE(l)], 4);
         }
-        dev_warp_sync();
+        dev_warp_sync(); /* lanes of two units may meet: in their order */
     }
+    return lost;
 }
 
 /* Each lane's word to a buffer. */
@@ -152,55 +303,44 @@ DEV_INLINE uint32_t dev_quick_store(const struct dev_quick *q, const struct dev_
 {
     const struct dev_seen view = dev_quick_view(q, op->imm);
     const uint32_t canonical = (op->op & 0xFFu) == VM_OP_STF32;
-    struct dev_places places;
-    if (!(view.access & DEV_VIEW_WRITE) ||
-        (view.length != 0 && (view.access & ~DEV_VIEW_WRITE) != 4))
-        return DEV_QUICK_DAMAGED;
-    dev_places_first(q, &places);
+    struct dev_quads quads;
+    if (!(view.access & DEV_VIEW_WRITE) || !dev_seen_words(&view)) return DEV_QUICK_DAMAGED;
+    dev_quads_first(q, &quads);
+    dev_warp_sync(); /* others may have loaded what is stored over */
     for (uint32_t first = 0;;) {
-        struct dev_pass at, value;
-        uint32_t takers[DEV_PASS], trouble[DEV_WARP_ROLES];
-        dev_places_get(q, &places, op->a, &at);
-        dev_places_get(q, &places, op->b, &value);
-        DEV_UNROLL
-        for (uint32_t k = 0; k < DEV_PASS; k++)
-            takers[k] = first + k < q->units ? dev_quick_mask(q, first + k) : 0;
+        struct dev_pass index, value;
+        uint32_t other[DEV_WARP_ROLES];
+        dev_quads_get(q, &quads, op->a, &index);
+        dev_quads_get(q, &quads, op->b, &value);
         DEV_ROLES(l)
         {
-            trouble[DEV_MINE(l)] = 0;
+            /* Rows that count up do not meet. */
+            const uint32_t before = dev_warp_word32(index.word[0], l != 0 ? l - 1 : 0);
+            other[DEV_MINE(l)] =
+                dev_quad_used(q, &quads, l) && (!dev_quad_row(&view, &index, l) ||
+                                                (l != 0 && index.word[0][DEV_MINE(l)] <= before) ||
+                                                dev_quad_takers(q, quads.at[DEV_MINE(l)]) != 15u);
         }
-        DEV_UNROLL
-        for (uint32_t k = 0; k < DEV_PASS; k++) {
+        if (dev_warp_ballot(other) == 0) {
             DEV_ROLES(l)
             {
-                /* Lanes that count up do not meet. */
-                const uint32_t where = at.word[k][DEV_MINE(l)];
-                const uint32_t before = dev_warp_word32(at.word[k], l != 0 ? l - 1 : 0);
-                const uint32_t word = value.word[k][DEV_MINE(l)];
-                value.word[k][DEV_MINE(l)] = canonical ? vm_canon(word) : word;
-                trouble[DEV_MINE(l)] |=
-                    takers[k] != 0 && (where >= view.length || (l != 0 && where <= before));
-            }
-        }
-        if (dev_warp_ballot(trouble) == 0) {
-            DEV_UNROLL
-            for (uint32_t k = 0; k < DEV_PASS; k++) {
-                DEV_ROLES(l)
-                {
-                    if (takers[k] >> l & 1)
-                        dev_set(view.element + (uint64_t)at.word[k][DEV_MINE(l)] * 4,
-                                value.word[k][DEV_MINE(l)], 4);
+                struct dev_four four;
+                DEV_UNROLL
+                for (uint32_t k = 0; k < DEV_PASS; k++) {
+                    const uint32_t word = value.word[k][DEV_MINE(l)];
+                    four.word[k] = canonical ? vm_canon(word) : word;
                 }
-                dev_warp_sync(); /* lanes of two units may meet: in their order */
+                if (dev_quad_used(q, &quads, l))
+                    dev_row_set(&view, index.word[0][DEV_MINE(l)], four);
             }
+            dev_warp_sync(); /* lanes of two passes may meet: in their order */
         } else {
-            dev_stores_slow(q, &view, &at, &value, first, lost);
+            *lost = dev_stores_any(dev_any_of(q, op, &view, op->b), first, *lost);
         }
         first += DEV_PASS;
         if (first >= q->units) break;
-        dev_places_next(q, &places);
+        dev_quads_next(&quads);
     }
-    dev_warp_sync();
     return lost->count != 0 ? DEV_QUICK_LOST : DEV_QUICK_GO;
 }
 

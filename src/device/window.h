@@ -30,14 +30,33 @@ DEV_FN uint32_t dev_window_room(uint32_t count_word)
 }
 
 /* What a view shows of its buffer: all, unless the run has a window for it. */
-DEV_FN void dev_window_apply(const struct dev_run *run, uint32_t view, unsigned char **base,
+DEV_FN void dev_window_apply(const struct dev_run_args *args, uint32_t view, unsigned char **base,
                              uint64_t *bytes)
 {
     for (uint32_t k = 0; k < DEV_WINDOWS; k++) {
-        if (dev_window_view(run->windows, k) != view + 1) continue;
-        *base += run->window[2 * k];
-        *bytes = run->window[2 * k + 1];
+        if (dev_window_view(args->windows, k) != view + 1) continue;
+        *base += args->window[2 * k];
+        *bytes = args->window[2 * k + 1];
         return;
+    }
+}
+
+/* What the arguments of a slot say; params holds the scalars beside it, or is NULL. */
+DEV_FN void dev_run_args_fill(struct dev_run_args *args, const uint32_t *arg,
+                              const struct dev_params *params)
+{
+    const uint32_t *scalars = arg + VYRE_SLOT_ARGS - DEV_SLOT_SCALARS;
+    for (uint32_t i = 0; i < DEV_SCALARS; i++) {
+        if (i < DEV_SLOT_SCALARS)
+            args->scalar[i] = scalars[i];
+        else
+            args->scalar[i] =
+                params != NULL ? dev_load_relaxed(&params->scalar[i - DEV_SLOT_SCALARS]) : 0;
+    }
+    args->windows = scalars[-1]; /* the word that counts them */
+    for (uint32_t k = 0; k < DEV_WINDOWS; k++) {
+        args->window[2 * k] = dev_window_words(arg, k)[0];
+        args->window[2 * k + 1] = dev_window_words(arg, k)[1];
     }
 }
 

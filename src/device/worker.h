@@ -12,19 +12,21 @@
 #ifndef VYRE_DEVICE_WORKER_H
 #define VYRE_DEVICE_WORKER_H
 
+#include "device/io_copy.h"
 #include "device/poller.h"
 #include "device/wake.h"
 
 /* How long a worker without the role waits for a hand-over before it sleeps. */
 #define DEV_HELPER_SPIN_NS 5000u
 
-/* Whether a doorbell has been rung for slots that nobody has taken. */
+/* Whether a doorbell has been rung for slots that nobody has taken, or the pump has answered. */
 DEV_FN int dev_news(struct dev_runtime *rt)
 {
     int news = 0;
     dev_lock(&rt->sched);
     for (uint32_t i = 0; i < rt->watch_count && !news; i++)
         news = dev_watch_news(&rt->watch[i]);
+    if (!news) news = dev_io_news(rt);
     dev_unlock(&rt->sched);
     return news;
 }
@@ -34,7 +36,8 @@ DEV_FN int dev_news(struct dev_runtime *rt)
 DEV_FN int dev_poller_wanted(struct dev_runtime *rt, uint32_t ends)
 {
     uint32_t waiting = dev_load_relaxed(&rt->barriers) + dev_load_relaxed(&rt->waiting_ops);
-    return dev_news(rt) || (waiting != 0 && dev_load_relaxed(&rt->ends) != ends);
+    return dev_news(rt) || dev_io_handed_back(rt) ||
+           (waiting != 0 && dev_load_relaxed(&rt->ends) != ends);
 }
 
 /* Before a long run: if somebody sleeps and a poller is wanted, let him take the role. The fence
@@ -74,9 +77,23 @@ DEV_FN void dev_worker_run(struct dev_runtime *rt, uint32_t index, uint32_t work
     dev_vitals_begin(rt, worker, &rt->inflight[index]);
     if (rt->inflight[index].run != DEV_NONE)
         dev_entry_program(rt, index, worker, NULL, frame);
+    else if (rt->inflight[index].slot[VYRE_SLOT_OPCODE] == VYRE_OP_LOAD_MISS)
+        dev_io_copy(rt, index);
     else
         dev_entry_run(rt, index);
     dev_vitals_end(rt, worker);
+}
+
+/* Sleeps until the pump has answered something; the caller has the role, before and after. */
+DEV_FN void dev_worker_await_pump(struct dev_runtime *rt)
+{
+    uint32_t seen = dev_load_acquire(&rt->wake_seq, DEV_SYSTEM);
+    dev_add_relaxed(&rt->page->sleepers, 1);
+    dev_unlock(&rt->page->poller);
+    dev_fence_full(); /* F2 */
+    if (!dev_news(rt) && !dev_io_handed_back(rt)) dev_sleep(&rt->wake_seq, seen);
+    dev_sub_release(&rt->page->sleepers, 1);
+    dev_lock(&rt->page->poller);
 }
 
 /* The last worker to leave takes what was still published, says where each queue ended, and is
@@ -90,8 +107,10 @@ DEV_FN void dev_worker_last(struct dev_runtime *rt, struct dev_batch *batch, uin
         uint32_t frame, index = dev_runq_pop(rt, VYRE_PRIORITY_IDLE, &frame);
         if (index != DEV_NONE)
             dev_worker_run(rt, index, worker, frame);
-        else if (progress == 0)
+        else if (progress == 0 && rt->io.live == 0)
             break;
+        else if (progress == 0)
+            dev_worker_await_pump(rt);
     }
     dev_last_words(rt);
     /* A caller that has helped may still look for news without the role (dev_role_leave); once the
@@ -99,6 +118,53 @@ DEV_FN void dev_worker_last(struct dev_runtime *rt, struct dev_batch *batch, uin
     dev_lock(&rt->sched);
     rt->watch_count = 0;
     dev_unlock(&rt->sched);
+}
+
+/*
+ * A guest: a thread that is no worker and polls while what it does itself comes of that and goes
+ * back there, as the pump does. So a request and its answer need not pass from thread to thread.
+ * While it is there workers leave the role to it; it runs what the poller runs in place, and
+ * nothing else.
+ */
+struct dev_guest {
+    struct dev_batch batch;
+    uint32_t role;
+    uint32_t ends;
+    uint32_t passes;
+};
+
+/* Gives the role up, and says that it is no guest any more. Whoever sleeps looks after the
+ * doorbells from now on. */
+DEV_FN void dev_guest_leave(struct dev_runtime *rt, struct dev_guest *guest)
+{
+    dev_store_relaxed(&rt->guest, 0);
+    if (guest->role) {
+        dev_vitals_pulse(rt, dev_clock_ns());
+        guest->role = 0;
+        dev_role_leave(rt, guest->ends);
+    }
+}
+
+/* Takes the role, if it can be had now. */
+DEV_FN void dev_guest_enter(struct dev_runtime *rt, struct dev_guest *guest)
+{
+    if (dev_load_relaxed(&rt->shutdown)) {
+        dev_guest_leave(rt, guest);
+        return;
+    }
+    dev_store_relaxed(&rt->guest, 1);
+    if (!guest->role) guest->role = (uint32_t)dev_lock_try(&rt->page->poller);
+}
+
+/* One pass, if it has the role; how much was taken or ended. */
+DEV_FN uint32_t dev_guest_pass(struct dev_runtime *rt, struct dev_guest *guest)
+{
+    if (!guest->role) return 0;
+    guest->ends = dev_load_acquire(&rt->ends, DEV_DEVICE); /* A11 */
+    uint32_t progress = dev_poll_pass(rt, &guest->batch);
+    if (++guest->passes % DEV_VITALS_PASSES == 0) dev_vitals_beat(rt, dev_clock_ns());
+    dev_share_out(rt);
+    return progress;
 }
 
 /* Runs until the device is stopped. Workers are numbered from 0. */
@@ -112,7 +178,10 @@ DEV_FN void dev_worker(struct dev_runtime *rt, uint32_t worker)
     int role = 0;
     for (;;) {
         uint32_t progress = 0;
-        if (!role) role = dev_lock_try(&rt->page->poller);
+        int guest = dev_load_relaxed(&rt->guest) != 0;
+        if (role && guest) dev_unlock(&rt->page->poller);
+        if (guest) role = 0;
+        if (!role && !guest) role = dev_lock_try(&rt->page->poller);
         if (role) {
             ends = dev_load_acquire(&rt->ends, DEV_DEVICE); /* A11 pairs with R11 in entry.h */
             progress = dev_poll_pass(rt, &batch);

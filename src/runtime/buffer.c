@@ -53,6 +53,7 @@ void vyre_buffer_release(void *subject)
     while (*link != buffer)
         link = &(*link)->next;
     *link = buffer->next;
+    vyre_io_note(runtime, buffer, 0);
     vyre_handle_give(runtime, buffer->handle);
     free_memory(buffer);
 }
@@ -68,7 +69,7 @@ static vyre_status install(vyre_buffer *buffer, const vyre_buffer_options *optio
     uint64_t bytes = buffer->block.bytes;
     uint32_t args[VYRE_SLOT_ARGS] = {
         buffer->handle,    DEV_BUFFER,
-        options->tenant,   options->rights,
+        options->tenant,   options->rights | (buffer->block.host ? DEV_RIGHT_SEEN : 0),
         (uint32_t)address, (uint32_t)(address >> 32),
         (uint32_t)bytes,   (uint32_t)(bytes >> 32),
     };
@@ -82,6 +83,7 @@ static vyre_status install(vyre_buffer *buffer, const vyre_buffer_options *optio
     } else {
         buffer->next = runtime->buffers;
         runtime->buffers = buffer;
+        vyre_io_note(runtime, buffer, 1);
     }
     pthread_mutex_unlock(&runtime->system.lock);
     return status;

@@ -60,6 +60,8 @@ static struct dev_runtime *carve_all(struct carver *carver, const vyre *runtime,
     into->worker_frame = carve(carver, options->workers, sizeof(uint32_t));
     into->worker_version = carve(carver, options->workers, DEV_VITALS_OWN * sizeof(uint32_t));
     if (runtime->backend->memory) into->handover = carve(carver, 1, sizeof(struct dev_handover));
+    if (options->io_entries)
+        into->io.waits = carve(carver, options->inflight_slots, sizeof(struct dev_io_wait));
     return device;
 }
 
@@ -91,6 +93,8 @@ static void fill_lists(struct dev_runtime *device)
     for (uint32_t i = 0; i < device->workers; i++)
         device->worker_frame[i] = i;
     device->spread = DEV_NONE;
+    device->io.first = device->io.last = device->io.room_first = device->io.chunk_first = DEV_NONE;
+    device->io.back = DEV_NONE;
     device->free_frame = DEV_NONE; /* the frames come with the first program */
     for (uint32_t p = 0; p < VYRE_PRIORITIES; p++) {
         device->levels[p].first = device->levels[p].last = DEV_NONE;
@@ -117,6 +121,8 @@ static void fill_numbers(struct dev_runtime *device, const vyre_options *options
     device->frame_stride = (options->frame_bytes + FRAME_UNIT - 1) / FRAME_UNIT * FRAME_UNIT;
     device->idle_spin_ns = options->idle_spin_ns;
     device->ageing_ns = options->ageing_ns;
+    device->io.entries = options->io_entries;
+    device->io.deadline_told = 1;
 }
 
 /* For a device with memory of its own: room for the same tables there. */

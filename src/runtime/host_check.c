@@ -104,6 +104,20 @@ static uint32_t check_frames(struct host_server *server, uint32_t *args,
     return 0;
 }
 
+static uint32_t check_io(struct host_server *server, uint32_t *args, struct host_shadow **changed)
+{
+    uint32_t entries = server->core->options.io_entries;
+    if (entries == 0 || args[2] > DEV_IO_CHUNKS_MOST || server->io.state != HOST_SHADOW_FREE)
+        return VYRE_FAULT_BAD_HANDLE;
+    struct host_held *held =
+        whole(server, dev_pair(&args[0]), VYRE_BLOCK_SHARED, dev_io_bytes(entries, args[2]));
+    if (!held) return VYRE_FAULT_BAD_HANDLE;
+    put_pair(&args[0], held->block.address);
+    use(&server->io, held);
+    *changed = &server->io;
+    return 0;
+}
+
 static uint32_t check_install(struct host_server *server, uint32_t *args,
                               struct host_shadow **changed)
 {
@@ -161,6 +175,9 @@ uint32_t host_check(struct host_server *server, uint32_t opcode, uint32_t *args,
         break;
     case DEV_SYS_FRAMES:
         fault = check_frames(server, args, shadow);
+        break;
+    case DEV_SYS_IO:
+        fault = check_io(server, args, shadow);
         break;
     case DEV_SYS_DROP:
         state = HOST_SHADOW_GOING;

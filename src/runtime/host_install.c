@@ -20,7 +20,7 @@ static uint32_t check_buffer(struct host_server *server, const uint32_t *args,
 {
     const struct vyre_block *block = &shadow->held[0]->block;
     uint64_t bytes = dev_pair(&args[6]);
-    uint32_t rights = VYRE_RIGHT_READ | VYRE_RIGHT_WRITE;
+    uint32_t rights = VYRE_RIGHT_READ | VYRE_RIGHT_WRITE | DEV_RIGHT_SEEN;
     if (block->kind != VYRE_BLOCK_DEVICE && block->kind != VYRE_BLOCK_SHARED &&
         block->kind != VYRE_BLOCK_LENT && block->kind != VYRE_BLOCK_BORROWED)
         return VYRE_FAULT_BAD_HANDLE;

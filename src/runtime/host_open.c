@@ -94,6 +94,7 @@ static vyre_status read_options(struct host_server *server, vyre_options *option
     asked.run_slots = open->run_slots;
     asked.continuations = open->continuations;
     asked.step_budget = open->step_budget;
+    asked.io_entries = open->io_entries;
     asked.frame_bytes = open->frame_bytes;
     asked.park_ns = open->park_ns;
     asked.place = VYRE_PLACE_HOST;

@@ -54,7 +54,7 @@ void host_server_destroy(struct host_server *server)
     server->core = NULL;
     server->handles = server->queues = NULL;
     server->functions = NULL;
-    server->frames = (struct host_shadow){0};
+    server->frames = server->io = (struct host_shadow){0};
 }
 
 vyre_status host_reply_with(struct host_server *server, uint32_t serial, const void *answer,

@@ -76,6 +76,7 @@ struct host_server {
     struct host_shadow *handles; /* max_handles */
     struct host_shadow *queues;  /* max_queues + 1 */
     struct host_shadow frames;
+    struct host_shadow io; /* the rings of device and pump */
     struct vyre_block staging;
     uint64_t *functions; /* numbers of native operations that were linked */
     uint32_t function_count;

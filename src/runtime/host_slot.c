@@ -19,6 +19,7 @@ static int may_ask(uint32_t opcode)
     case DEV_SYS_QUEUE_OPEN:
     case DEV_SYS_QUEUE_CLOSE:
     case DEV_SYS_FRAMES:
+    case DEV_SYS_IO:
     case VYRE_OP_SHUTDOWN:
         return 1;
     default:

@@ -95,6 +95,7 @@ static void fill_open(const vyre *runtime, struct host_open *open)
     open->run_slots = options->run_slots;
     open->continuations = options->continuations;
     open->step_budget = options->step_budget;
+    open->io_entries = options->io_entries;
     open->restart = __atomic_load_n(&runtime->hosted->restarts, __ATOMIC_RELAXED);
     open->idle_spin_ns = options->idle_spin_ns;
     open->ageing_ns = options->ageing_ns;
@@ -293,6 +294,13 @@ static void hosted_wake(vyre *runtime)
         dev_wake_parked(runtime->page);
     else
         vyre_hosted_poke(runtime->hosted->wake_fd);
+    if (runtime->silent) vyre_io_poke(runtime);
+}
+
+static uint32_t hosted_visit(vyre *runtime, uint32_t visit)
+{
+    (void)runtime, (void)visit; /* the device is elsewhere */
+    return 0;
 }
 
 static int hosted_on_worker(const vyre *runtime)
@@ -317,6 +325,7 @@ const struct vyre_port vyre_port_hosted = {
     vyre_hosted_pause,
     vyre_hosted_resume,
     hosted_wake,
+    hosted_visit,
     hosted_join,
     hosted_on_worker,
     hosted_destroy,

@@ -149,6 +149,8 @@ struct vyre_hosted {
     struct hosted_queue *queues; /* max_queues + 1 */
     uint32_t frames_args[VYRE_SLOT_ARGS];
     uint32_t frames_live;
+    uint32_t io_args[VYRE_SLOT_ARGS];
+    uint32_t io_live;
     uint32_t own_left;   /* requests to queue 0 that the restart itself waits for */
     uint32_t own_failed; /* a fault that one of them was answered with */
     struct hosted_replay replay;

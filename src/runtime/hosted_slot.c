@@ -75,6 +75,10 @@ static void note(struct vyre_hosted *hosted, const uint32_t *word,
         memcpy(hosted->frames_args, args, sizeof hosted->frames_args);
         hosted->frames_live = 1;
         break;
+    case DEV_SYS_IO:
+        memcpy(hosted->io_args, args, sizeof hosted->io_args);
+        hosted->io_live = 1;
+        break;
     case DEV_SYS_QUEUE_OPEN:
         memcpy(queue->args, args, sizeof queue->args);
         queue->open = queue->reached = 1;

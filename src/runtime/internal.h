@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "device/vitals.h"
 #include "lang/lang.h"
+#include "runtime/io.h"
 #include "runtime/port.h"
 #include "runtime/ticket_map.h"
 #include "vm/vm.h"
@@ -59,6 +60,8 @@ struct vyre_handle_pool {
     uint32_t size;
 };
 
+#define VYRE_SHORT_PLACES 64u /* an opcode has one of them; whoever comes second has none */
+
 struct vyre {
     struct vyre_memory memory;
     struct vyre_memory buffer_memory; /* the same hooks, counted apart */
@@ -88,6 +91,8 @@ struct vyre {
     uint32_t program_count;     /* (system.lock) */
     uint32_t program_serial;    /* (system.lock) of the newest program */
     uint32_t next_opcode;       /* (system.lock) the next one to try for a program without one */
+    uint64_t short_programs[VYRE_SHORT_PLACES]; /* (atomic) opcode, and above it the weight, of
+                                                   programs that are over soon; 0: none */
     pthread_mutex_t frames_lock;
     struct vyre_block frames; /* (frames_lock) made for the first program */
     pthread_mutex_t stop_lock;
@@ -98,8 +103,17 @@ struct vyre {
     uint32_t paused;            /* (atomic; pause_lock changes it) pause.c */
     pthread_mutex_t pause_lock; /* after stop_lock, before all others */
     struct vyre_watchdog *watchdog; /* NULL where nobody looks */
+    struct vyre_io io;
     char choice[160];
 };
+
+/* The weight of a program that is over soon (vm_short_weight), or 0. Any thread. */
+static inline uint32_t vyre_short_weight(const vyre *runtime, uint32_t opcode)
+{
+    uint64_t entry =
+        __atomic_load_n(&runtime->short_programs[opcode % VYRE_SHORT_PLACES], __ATOMIC_RELAXED);
+    return (uint32_t)entry == opcode ? (uint32_t)(entry >> 32) : 0;
+}
 
 /* A completion that arrived while another one was waited for. */
 struct vyre_kept {

@@ -258,6 +258,7 @@ static vyre_status local_pause(vyre *runtime, vyre_error *err)
     uint32_t args[VYRE_SLOT_ARGS] = {0}, result;
     int resident = runtime->backend->wakes_by_word != 0;
     vyre_status status = VYRE_OK;
+    args[0] = 1; /* slots that wait for input or output are waited for */
     if (resident) status = vyre_system_call(runtime, DEV_SYS_PARK, args, &result, err);
     if (status) return status;
     status = runtime->backend->pause(runtime->local->run, err);
@@ -281,6 +282,14 @@ static void local_wake(vyre *runtime)
         dev_wake_parked(runtime->page);
     else
         runtime->backend->wake(runtime->local->run);
+    if (runtime->silent) vyre_io_poke(runtime);
+}
+
+static uint32_t local_visit(vyre *runtime, uint32_t visit)
+{
+    return runtime->backend->visit
+               ? runtime->backend->visit(runtime->local->run, (enum vyre_visit)visit)
+               : 0;
 }
 
 static void local_join(vyre *runtime)
@@ -368,8 +377,8 @@ struct dev_runtime *vyre_local_device(const vyre *runtime)
 }
 
 const struct vyre_port vyre_port_local = {
-    "local",    local_block_make, local_block_free, local_block_write, local_block_read,
-    local_post, local_reap,       local_wait,       local_taken,       local_help,
-    local_view, local_link,       local_pause,      local_resume,      local_wake,
-    local_join, local_on_worker,  local_destroy,
+    "local",     local_block_make, local_block_free, local_block_write, local_block_read,
+    local_post,  local_reap,       local_wait,       local_taken,       local_help,
+    local_view,  local_link,       local_pause,      local_resume,      local_wake,
+    local_visit, local_join,       local_on_worker,  local_destroy,
 };

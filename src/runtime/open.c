@@ -37,6 +37,8 @@ static const struct range ranges[] = {
     {"place", offsetof(vyre_options, place), VYRE_PLACE_AUTO, 0, VYRE_PLACE_HOST},
     {"stall_policy", offsetof(vyre_options, stall_policy), VYRE_STALL_REPORT, 0,
      VYRE_STALL_RESTART},
+    {"io_entries", offsetof(vyre_options, io_entries), 256, 0, DEV_IO_MOST},
+    {"io_engine", offsetof(vyre_options, io_engine), VYRE_IO_ENGINE_AUTO, 0, VYRE_IO_ENGINE_PREAD},
 };
 
 #define STALL_STANDARD_NS 1000000000u
@@ -105,6 +107,9 @@ vyre_status vyre_options_check(vyre_options *options, const vyre_caps *caps, vyr
         return vyre_fail_with(err, VYRE_E_RANGE, "use 0, or a power of two up to 65536",
                               "default_queue_slots is %u, not a power of two",
                               options->default_queue_slots);
+    if (options->io_entries & (options->io_entries - 1))
+        return vyre_fail_with(err, VYRE_E_RANGE, "use 0, or a power of two up to 4096",
+                              "io_entries is %u, not a power of two", options->io_entries);
     if (options->reserved != 0)
         return vyre_fail(err, VYRE_E_RESERVED, "the reserved word is %u, not 0", options->reserved);
     if (options->frame_bytes == VYRE_DEFAULT64) options->frame_bytes = FRAME_STANDARD;
@@ -210,7 +215,8 @@ static vyre_status lay_out(vyre *runtime, vyre_error *err)
 /* Frees what was made, as far as it came. No worker runs. */
 static void dismantle(vyre *runtime)
 {
-    struct vyre_memory memory = runtime->memory;
+    struct vyre_memory memory;
+    vyre_io_destroy(runtime);
     if (runtime->port) {
         runtime->port->block_free(runtime, &runtime->frames);
         runtime->port->destroy(runtime);
@@ -223,6 +229,7 @@ static void dismantle(vyre *runtime)
     pthread_mutex_destroy(&runtime->frames_lock);
     pthread_mutex_destroy(&runtime->stop_lock);
     pthread_mutex_destroy(&runtime->pause_lock);
+    memory = runtime->memory;
     vyre_memory_free(&memory, runtime, sizeof *runtime);
 }
 
@@ -250,6 +257,7 @@ vyre_status vyre_runtime_make(const struct vyre_memory *memory, const vyre_optio
     pthread_mutex_init(&runtime->stop_lock, NULL);
     pthread_mutex_init(&runtime->pause_lock, NULL);
     vyre_system_init(runtime);
+    vyre_io_init(runtime);
     *out = runtime;
     return VYRE_OK;
 }
@@ -331,6 +339,7 @@ void vyre_close(vyre *runtime)
     if (vyre_runtime_refuse_worker(runtime, "vyre_close", NULL)) return;
     stop(runtime);
     vyre_watchdog_stop(runtime);
+    vyre_io_end(runtime);
     while (runtime->queues) {
         vyre_queue *queue = runtime->queues;
         runtime->queues = queue->next;

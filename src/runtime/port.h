@@ -89,7 +89,9 @@ struct vyre_port {
     vyre_status (*pause)(vyre *runtime, vyre_error *err);
     vyre_status (*resume)(vyre *runtime, vyre_error *err);
 
-    void (*wake)(vyre *runtime);           /* a submit found the device asleep */
+    void (*wake)(vyre *runtime); /* a submit found the device asleep */
+    /* As the backend's, which this process has; else nothing, and 0. */
+    uint32_t (*visit)(vyre *runtime, uint32_t visit);
     void (*join)(vyre *runtime);           /* waits for the end of a device that was told to stop */
     int (*on_worker)(const vyre *runtime); /* whether the caller is one of the device's workers */
     void (*destroy)(vyre *runtime); /* frees what open made; after join, or where open failed */

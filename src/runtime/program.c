@@ -147,14 +147,33 @@ static vyre_status enter(vyre_program *program, uint32_t opcode, vyre_error *err
     return VYRE_OK;
 }
 
+/* (system.lock) */
 static void enlist(vyre_program *program)
 {
     vyre *runtime = program->runtime;
     vyre_program **link = &runtime->programs;
+    uint64_t *place = &runtime->short_programs[program->opcode % VYRE_SHORT_PLACES];
+    uint64_t weight = vm_short_weight(program->code);
     while (*link)
         link = &(*link)->next;
     *link = program;
     runtime->program_count++;
+    if (weight != 0 && __atomic_load_n(place, __ATOMIC_RELAXED) == 0)
+        __atomic_store_n(place, weight << 32 | program->opcode, __ATOMIC_RELAXED);
+}
+
+/* (system.lock) */
+static void strike(vyre_program *program)
+{
+    vyre *runtime = program->runtime;
+    vyre_program **link = &runtime->programs;
+    while (*link != program)
+        link = &(*link)->next;
+    *link = program->next;
+    runtime->program_count--;
+    if (vyre_short_weight(runtime, program->opcode) != 0)
+        __atomic_store_n(&runtime->short_programs[program->opcode % VYRE_SHORT_PLACES], 0,
+                         __ATOMIC_RELAXED);
 }
 
 static vyre_status install(vyre_program *program, uint32_t opcode, vyre_error *err)
@@ -264,11 +283,7 @@ vyre_status vyre_program_unload(vyre_program *program, vyre_error *err)
     status = vyre_system_call(runtime, DEV_SYS_DROP, args, &result, NULL);
     if (status) vyre_runtime_await_stop(runtime); /* then no worker is left that could run it */
     pthread_mutex_lock(&runtime->system.lock);
-    vyre_program **link = &runtime->programs;
-    while (*link != program)
-        link = &(*link)->next;
-    *link = program->next;
-    runtime->program_count--;
+    strike(program);
     vyre_handle_give(runtime, program->handle);
     pthread_mutex_unlock(&runtime->system.lock);
     vyre_program_release(program);

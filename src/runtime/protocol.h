@@ -107,6 +107,8 @@ struct host_open {
     uint32_t continuations;
     uint32_t step_budget;
     uint32_t restart; /* how many hosts of this runtime there were before */
+    uint32_t io_entries;
+    uint32_t reserved;
     uint64_t idle_spin_ns;
     uint64_t ageing_ns;
     uint64_t frame_bytes;

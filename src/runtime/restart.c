@@ -147,6 +147,8 @@ static vyre_status handles_again(struct vyre_hosted *hosted, vyre_error *err)
     vyre_status status = VYRE_OK;
     if (hosted->frames_live)
         status = vyre_hosted_own_slot(hosted, DEV_SYS_FRAMES, hosted->frames_args, err);
+    if (hosted->io_live && !status)
+        status = vyre_hosted_own_slot(hosted, DEV_SYS_IO, hosted->io_args, err);
     for (uint32_t i = hosted->install_first; i != DEV_NONE && !status; i = hosted->installs[i].next)
         status = vyre_hosted_own_slot(hosted, DEV_SYS_INSTALL, hosted->installs[i].args, err);
     return status ? status : vyre_hosted_settle(hosted, err);
@@ -265,6 +267,7 @@ static void salvage_all(struct vyre_hosted *hosted)
 static vyre_status rebuild(struct vyre_hosted *hosted, vyre_error *err)
 {
     int paused = 0;
+    vyre_io_reset(hosted->runtime);
     hosted->until_ns = vyre_clock_after(vyre_clock_ns(), HOSTED_ATTEMPT_NS);
     vyre_status status = vyre_hosted_connect(hosted, err);
     if (!status) status = vyre_hosted_blocks_again(hosted, err);
@@ -322,6 +325,7 @@ int vyre_hosted_restart(struct vyre_hosted *hosted, const char *why)
     pthread_mutex_unlock(&hosted->lock);
     int ended = bury(hosted, how, sizeof how);
     recall(hosted);
+    vyre_io_hold(hosted->runtime); /* before anybody learns how slots have ended */
     if (ended) free_places(hosted);
     int orderly =
         stopping(hosted) && dev_load_acquire(&hosted->runtime->page->state, DEV_SYSTEM) == DEV_GONE;
@@ -331,6 +335,7 @@ int vyre_hosted_restart(struct vyre_hosted *hosted, const char *why)
     pause_before(hosted, began_ns);
     if (ended && begin_again(hosted, began_ns)) {
         hosted->lived_ns = vyre_clock_ns();
+        vyre_io_let_go(hosted->runtime);
         vyre_log_line(log, VYRE_LOG_INFO, "device host %d works in its place after %llu ms",
                       (int)hosted->process.pid,
                       (unsigned long long)((hosted->lived_ns - began_ns) / 1000000u));

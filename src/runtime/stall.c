@@ -15,6 +15,7 @@
 #define FILE_BYTES   80u /* of a source's name, its end */
 #define WORKER_BYTES (224u + FILE_BYTES)
 #define QUEUE_BYTES  160u
+#define IO_BYTES     192u
 #define QUEUE_LINES  32u /* what waits in more queues than these is only counted */
 
 /* A text that grows by lines. */
@@ -101,9 +102,23 @@ static void add_queues(struct text *text, const vyre *runtime)
     if (lines > QUEUE_LINES) add(text, "\n%u more queues wait", lines - QUEUE_LINES);
 }
 
+/* Slots that wait for the pump. */
+static void add_io(struct text *text, const struct vyre_sight *sight)
+{
+    const struct vyre_io_oldest *io = &sight->io;
+    uint64_t now_ns = sight->now_ns;
+    if (io->waiting == 0) return;
+    add(text,
+        "\n%u waiting for input or output: ticket %llu of queue %u, tenant %u, source 0x%x, for %s",
+        io->waiting, (unsigned long long)io->ticket, io->queue, io->tenant, io->source,
+        span(now_ns > io->since_ns ? now_ns - io->since_ns : 0).text);
+    if (io->deadline_ns != 0 && now_ns > io->deadline_ns)
+        add(text, ", %s past its deadline", span(now_ns - io->deadline_ns).text);
+}
+
 size_t vyre_stall_text_bytes(const vyre *runtime)
 {
-    return HEAD_BYTES + (size_t)runtime->options.workers * WORKER_BYTES +
+    return HEAD_BYTES + IO_BYTES + (size_t)runtime->options.workers * WORKER_BYTES +
            (QUEUE_LINES + 1) * QUEUE_BYTES;
 }
 
@@ -117,6 +132,11 @@ void vyre_stall_text(vyre *runtime, enum vyre_complaint complaint, const struct 
         add(&text, "stalled: no heartbeat for %s (beat %llu); %u of %u workers busy%s",
             span(sight->idle_ns).text, (unsigned long long)sight->beats, sight->busy, workers,
             vyre_runtime_stopped(runtime) ? "; it was told to stop" : "");
+    else if (sight->busy == 0)
+        add(&text,
+            "overdue: a slot waits for input or output that is past its deadline by more "
+            "than %s",
+            span(runtime->options.stall_ns).text);
     else
         add(&text, "overdue: %u of %u workers at a slot that is past its deadline by more than %s",
             sight->busy, workers, span(runtime->options.stall_ns).text);
@@ -125,4 +145,5 @@ void vyre_stall_text(vyre *runtime, enum vyre_complaint complaint, const struct 
         add_worker(&text, runtime, sight, i);
     if (complaint == VYRE_COMPLAINT_STALLED) add_queues(&text, runtime);
     pthread_mutex_unlock(&runtime->system.lock);
+    add_io(&text, sight);
 }

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "device/builtin_table.h"
+#include "device/handle.h"
 #include "device/system.h"
 #include "runtime/internal.h"
 #include "wire/sealing.h"
@@ -116,14 +117,23 @@ static void set_deadlines(vyre_queue *queue)
     queue->special = (uint32_t)queue->got;
 }
 
+/* Whether the device may run a slot as it comes, without looking at it before: a small operation,
+ * or a program that is over soon. */
+static int plain(const vyre_queue *queue, const uint32_t *word)
+{
+    uint32_t opcode = word[VYRE_SLOT_OPCODE];
+    const uint32_t *arg = word + VYRE_SLOT_ARG0;
+    if (word[VYRE_SLOT_PRIORITY] > VYRE_PRIORITY_NORMAL) return 0;
+    return dev_builtin_small(opcode, arg) ||
+           dev_short_fits(vyre_short_weight(queue->runtime, opcode), arg);
+}
+
 /* Finds the last slot to be published that the device may not run in place. */
 static void classify(vyre_queue *queue)
 {
     for (uint64_t ticket = queue->got; ticket != queue->submitted; ticket--) {
         const uint32_t *word = queue->submission[(uint32_t)(ticket - 1) & queue->mask].word;
-        if (DEV_LIKELY(word[VYRE_SLOT_PRIORITY] <= VYRE_PRIORITY_NORMAL &&
-                       dev_builtin_small(word[VYRE_SLOT_OPCODE], word + VYRE_SLOT_ARG0)))
-            continue;
+        if (DEV_LIKELY(plain(queue, word))) continue;
         /* One of these may be known for its parameter block. Else the word says nothing: it may be
          * half of 32 bits old. */
         uint32_t known = queue->special - (uint32_t)queue->submitted;

@@ -33,6 +33,7 @@ struct vyre_sight {
     vyre_vital_worker *worker;
     uint64_t *since_ns;
     uint64_t *deadline_ns;
+    struct vyre_io_oldest io; /* waiting 0: no slot waits for input or output */
 };
 
 /* What a device is accused of. */

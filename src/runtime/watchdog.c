@@ -31,7 +31,8 @@ struct vyre_watchdog {
     uint64_t quiet_ns;  /* since when there is work and no heartbeat; 0: it is not so */
     uint64_t again_ns;  /* report when it has been quiet for so long */
     struct vyre_sight sight;
-    uint64_t *told_ns; /* of each worker: when it began the overdue slot that was last reported */
+    uint64_t *told_ns;   /* of each worker: when it began the overdue slot that was last reported */
+    uint64_t told_io_ns; /* the same of a slot that waits for input or output: its deadline */
     char *text;
     size_t bytes; /* of the text */
 };
@@ -159,6 +160,8 @@ static void report(struct vyre_watchdog *watchdog, enum vyre_complaint complaint
         .worker = sight->worker,
         .text = watchdog->text,
     };
+    /* Another device would wait for the same input or output. */
+    if (complaint == VYRE_COMPLAINT_OVERDUE && sight->busy == 0) stall.policy = VYRE_STALL_REPORT;
     vyre_stall_text(runtime, complaint, sight, watchdog->text, watchdog->bytes);
     __atomic_fetch_add(&runtime->stalls, 1, __ATOMIC_RELAXED);
     log_lines(runtime, watchdog->text);
@@ -187,6 +190,16 @@ static void keep_overdue(struct vyre_watchdog *watchdog)
     sight->busy = kept;
 }
 
+/* Whether a slot waits for input or output that should have been given back long ago. */
+static int io_overdue(const struct vyre_watchdog *watchdog)
+{
+    const struct vyre_sight *sight = &watchdog->sight;
+    uint64_t patience_ns = watchdog->runtime->options.stall_ns;
+    if (sight->io.waiting == 0 || sight->io.deadline_ns == 0) return 0;
+    return sight->io.deadline_ns != watchdog->told_io_ns &&
+           sight->now_ns > vyre_clock_after(sight->io.deadline_ns, patience_ns);
+}
+
 /* Of a host that has only just begun the first heartbeat is waited for longer. */
 static uint64_t patience(const struct vyre_watchdog *watchdog)
 {
@@ -211,6 +224,7 @@ static void look(struct vyre_watchdog *watchdog)
     int overslept = now_ns - watchdog->looked_ns > 3 * watchdog->period_ns;
     watchdog->looked_ns = sight->now_ns = now_ns;
     see_workers(watchdog);
+    if (!vyre_io_oldest(runtime, &sight->io)) sight->io.waiting = 0;
     if (beats != sight->beats || overslept || !has_work(runtime, sight->busy)) {
         watchdog->quiet_ns = 0;
         watchdog->again_ns = runtime->options.stall_ns;
@@ -218,16 +232,22 @@ static void look(struct vyre_watchdog *watchdog)
         watchdog->quiet_ns = now_ns;
     } else if (now_ns - watchdog->quiet_ns >= patience(watchdog)) {
         watchdog->again_ns = vyre_clock_after(watchdog->again_ns, watchdog->again_ns);
-        sight->idle_ns = vyre_vitals_age(runtime, now_ns);
-        if (beats == 0) sight->idle_ns = now_ns - watchdog->quiet_ns;
+        /* A heartbeat may just have come: then it was quiet until then, at least. */
+        uint64_t age_ns = vyre_vitals_age(runtime, now_ns), quiet_ns = now_ns - watchdog->quiet_ns;
+        sight->idle_ns = beats != 0 && age_ns > quiet_ns ? age_ns : quiet_ns;
         report(watchdog, VYRE_COMPLAINT_STALLED);
         return;
     }
     sight->beats = beats;
     sight->idle_ns = vyre_vitals_age(runtime, now_ns);
     /* Of a device that is quiet all is said in one report. */
-    if (sight->overdue == 0 || watchdog->quiet_ns != 0) return;
+    int io = io_overdue(watchdog);
+    if ((sight->overdue == 0 && !io) || watchdog->quiet_ns != 0) return;
     keep_overdue(watchdog);
+    if (io)
+        watchdog->told_io_ns = sight->io.deadline_ns;
+    else
+        sight->io.waiting = 0;
     report(watchdog, VYRE_COMPLAINT_OVERDUE);
 }
 

@@ -78,13 +78,17 @@ struct vm_buffer {
 };
 
 enum vm_program_flag {
-    VM_PROGRAM_STRICT = 1,   /* an access out of bounds is a fault */
-    VM_PROGRAM_PURE = 2,     /* writes nothing but its output buffers, reads none of them: the same
-                                inputs give the same outputs */
-    VM_PROGRAM_BARRIER = 4,  /* has barriers */
-    VM_PROGRAM_ATOMIC = 8,   /* has atomics on bound buffers */
-    VM_PROGRAM_SUBGROUP = 16 /* has subgroup operations */
+    VM_PROGRAM_STRICT = 1,    /* an access out of bounds is a fault */
+    VM_PROGRAM_PURE = 2,      /* writes nothing but its output buffers, reads none of them: the same
+                                 inputs give the same outputs */
+    VM_PROGRAM_BARRIER = 4,   /* has barriers */
+    VM_PROGRAM_ATOMIC = 8,    /* has atomics on bound buffers */
+    VM_PROGRAM_SUBGROUP = 16, /* has subgroup operations */
+    VM_PROGRAM_LONG = 32      /* has loops or copies: its length does not say how long it takes */
 };
+
+/* A workgroup of a program that is not LONG and has no more instructions is over soon. */
+#define VM_SHORT_CODE 256u
 
 struct vm_header {
     uint32_t bytes;        /* of the whole block */
@@ -137,6 +141,13 @@ VM_TABLE_FN const uint32_t *vm_constants(const struct vm_header *program)
 VM_TABLE_FN const struct vm_buffer *vm_buffers(const struct vm_header *program)
 {
     return (const struct vm_buffer *)(const void *)((const char *)program + program->buffer_offset);
+}
+
+/* Of a program that is over soon: instructions times units of 32 lanes; 0: it is not such a one. */
+VM_TABLE_FN uint32_t vm_short_weight(const struct vm_header *program)
+{
+    if ((program->flags & VM_PROGRAM_LONG) != 0 || program->code_count > VM_SHORT_CODE) return 0;
+    return program->code_count * ((program->lanes + 31u) / 32u);
 }
 
 /* Control instructions carry a cost and end a stretch of code. */

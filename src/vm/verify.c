@@ -66,10 +66,10 @@ static vyre_status check_code(struct vm_check *check)
 /* What the header says about the whole program, against the code. */
 static vyre_status check_facts(struct vm_check *check, uint32_t *buffers)
 {
-    static const char *const names[] = {"PURE", "BARRIER", "ATOMIC", "SUBGROUP"};
+    static const char *const names[] = {"PURE", "BARRIER", "ATOMIC", "SUBGROUP", "LONG"};
     uint32_t said = check->header->flags;
     uint32_t found = vyre_vm_derive(check->header, buffers);
-    for (uint32_t i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         uint32_t bit = (uint32_t)VM_PROGRAM_PURE << i;
         int missing = bit != VM_PROGRAM_PURE && (found & ~said & bit) != 0;
         if (!missing && (said & ~found & bit) == 0) continue;

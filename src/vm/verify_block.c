@@ -8,7 +8,7 @@
 #include "vm/verify.h"
 
 #define FIELD(name)   offsetof(struct vm_header, name)
-#define PROGRAM_FLAGS 31u
+#define PROGRAM_FLAGS 63u
 #define BUFFER_FLAGS  31u
 
 struct limit {

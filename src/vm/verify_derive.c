@@ -29,10 +29,13 @@ uint32_t vyre_vm_derive(const struct vm_header *program, uint32_t *buffers)
             add(program, buffers, imm, VM_BUFFER_WRITTEN | VM_BUFFER_ATOMIC);
             flags |= VM_PROGRAM_ATOMIC;
         } else if (op == VM_OP_COPY || op == VM_OP_COPYTO) {
+            flags |= VM_PROGRAM_LONG;
             add(program, buffers, imm & 0xFFFFu, VM_BUFFER_READ);
             add(program, buffers, imm >> 16, VM_BUFFER_WRITTEN);
         } else if (op >= VM_OP_SGADD && op <= VM_OP_SGBALLOT) {
             flags |= VM_PROGRAM_SUBGROUP;
+        } else if (op == VM_OP_NEXT || op == VM_OP_VNEXT) {
+            flags |= VM_PROGRAM_LONG;
         } else if (op == VM_OP_BARRIER) {
             flags |= VM_PROGRAM_BARRIER;
         } else if (op == VM_OP_PRINT) {

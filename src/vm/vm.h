@@ -52,11 +52,11 @@ vyre_status vyre_vm_verify(struct vyre_memory *memory, const struct vm_header *b
                            vyre_error *err);
 
 /*
- * What the code of a block does, whatever its flags say: returns PURE, BARRIER, ATOMIC and SUBGROUP
- * of enum vm_program_flag; buffers[i], for each of buffer_count, receives READ, WRITTEN and ATOMIC
- * of enum vm_buffer_flag. PURE here means: no bound buffer is both read and written, and there are
- * no atomics and no prints; only the lowering knows more, so it may clear it. The block's sizes and
- * offsets must be right; buffer numbers that are not are passed over.
+ * What the code of a block does, whatever its flags say: returns PURE, BARRIER, ATOMIC, SUBGROUP
+ * and LONG of enum vm_program_flag; buffers[i], for each of buffer_count, receives READ, WRITTEN
+ * and ATOMIC of enum vm_buffer_flag. PURE here means: no bound buffer is both read and written, and
+ * there are no atomics and no prints; only the lowering knows more, so it may clear it. The block's
+ * sizes and offsets must be right; buffer numbers that are not are passed over.
  */
 uint32_t vyre_vm_derive(const struct vm_header *program, uint32_t *buffers);
 

@@ -2,7 +2,7 @@
  *
  * Words in byte buffers, and the checks that every call on a buffer begins with. Loads and stores
  * go byte by byte (compilers make one instruction of them), so a buffer needs no alignment and its
- * words are little-endian on every host. For this room and the runtime's images.
+ * words are little-endian on every host. For this room, the runtime's images and telemetry.
  *
  * The invariant of the checks: they write nothing but the error.
  */
@@ -14,6 +14,15 @@
 
 #include "base/error.h"
 #include "wire/layout.h"
+
+#define VYRE_SLOT_STATES 8u
+
+/* Sets of slot states, one bit each. */
+#define VYRE_SLOT_SET(status) (1u << (status))
+#define VYRE_SLOT_ACTIVE                                                                           \
+    (VYRE_SLOT_SET(VYRE_SLOT_PUBLISHED) | VYRE_SLOT_SET(VYRE_SLOT_CLAIMED) |                       \
+     VYRE_SLOT_SET(VYRE_SLOT_WAIT_IO) | VYRE_SLOT_SET(VYRE_SLOT_YIELD) |                           \
+     VYRE_SLOT_SET(VYRE_SLOT_REQUEUE))
 
 static inline uint32_t vyre_bytes_get32(const void *bytes, size_t at)
 {

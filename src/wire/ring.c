@@ -8,13 +8,9 @@
 
 #include "wire/bytes.h"
 
-#define STATES 8u
-
-/* Sets of states, one bit each. */
-#define SET(status) (1u << (status))
-#define ACTIVE                                                                                     \
-    (SET(VYRE_SLOT_PUBLISHED) | SET(VYRE_SLOT_CLAIMED) | SET(VYRE_SLOT_WAIT_IO) |                  \
-     SET(VYRE_SLOT_YIELD) | SET(VYRE_SLOT_REQUEUE))
+#define STATES VYRE_SLOT_STATES
+#define SET    VYRE_SLOT_SET
+#define ACTIVE VYRE_SLOT_ACTIVE
 
 vyre_status vyre_wire_ring_size(size_t slots, size_t *bytes, vyre_error *err)
 {

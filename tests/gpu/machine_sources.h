@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * The programs of t_gpu_machine.c: results depend neither on the order of lanes nor on that of
- * workgroups. Those whose text is made are freed by the caller. Include it after support.h.
+ * The programs of t_gpu_machine.c: results do not depend on the order of workgroups. Those whose
+ * text is made are freed by the caller. Include it after support.h.
  */
 #ifndef VYRE_TESTS_MACHINE_SOURCES_H
 #define VYRE_TESTS_MACHINE_SOURCES_H
@@ -51,6 +51,22 @@ static char *source_registers(uint32_t lanes, uint32_t count)
     for (uint32_t k = 0; k < count; k++)
         source_add(&made, "    sum = sum * 31 + v%u;\n", k);
     source_add(&made, "    y[i] = sum;\n}\n");
+    return made.text;
+}
+
+/* Loads and stores at the places that three expressions say, by the lanes of which a fourth holds;
+ * in workgroup memory too. Lanes that meet at an element do so in their order. */
+static char *source_places(uint32_t lanes, const char *type, const char *const expression[4])
+{
+    struct source_text made = {0};
+    source_add(&made, "@workgroup(%u)\nkernel places(in %s x[], inout %s y[], u32 k)\n{\n", lanes,
+               type, type);
+    source_add(&made, "    workgroup %s near[%u];\n    u32 n = %u;\n    %s a = x[0];\n", type,
+               lanes + 3, lanes, type);
+    source_add(&made, "    if (%s) {\n", expression[3]);
+    source_add(&made, "        near[%s] = x[%s];\n        a = y[%s] + near[%s];\n", expression[2],
+               expression[0], expression[1], expression[0]);
+    source_add(&made, "        y[%s] = a;\n    }\n    y[i] = a + x[n %% 3];\n}\n", expression[2]);
     return made.text;
 }
 

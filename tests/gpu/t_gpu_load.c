@@ -78,7 +78,7 @@ static void *runner(void *argument)
         must(vyre_buffer_create(crew->rt, FILL * 4, VYRE_DEVICE, &buffers[i], &err), &err);
         must(vyre_bindings_create(programs[i], &buffers[i], 1, &bindings[i], &err), &err);
     }
-    while (!atomic_load(&crew->stop)) {
+    do { /* once at least: the others may be through before it begins */
         uint64_t first = 0;
         for (uint32_t i = 0; i < DEPTH; i++) {
             uint64_t ticket = put_run(queue, programs[i % STAYING], bindings[i % STAYING]);
@@ -90,7 +90,7 @@ static void *runner(void *argument)
                 complain(crew, "a run of a program that stays", &end);
         }
         atomic_fetch_add(&crew->ran, DEPTH);
-    }
+    } while (!atomic_load(&crew->stop));
     for (uint32_t i = 0; i < STAYING; i++) {
         if (!filled(buffers[i], 1000 * i)) atomic_fetch_add(&crew->wrong, 1);
         vyre_bindings_free(bindings[i]);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
  * What a machine of another kind could do differently, on the CPU backend in this process and on
- * the device under test: registers by their number and lanes, masks many levels deep, workgroup
- * memory larger than a block of a GPU has, barriers, subgroups, atomics that collide, wide loads,
- * grids of every shape, faults with their place, the log. All of it with an ample budget and with
- * so small ones that workgroups are put aside and resumed at almost every back edge (pair.h).
+ * the device under test: registers by their number and lanes, masks many levels deep, loads and
+ * stores of elements side by side or scattered, workgroup memory larger than a block of a GPU has,
+ * barriers, subgroups, atomics that collide, wide loads, grids of every shape, faults with their
+ * place, the log. All of it with an ample budget and with so small ones that workgroups are put
+ * aside and resumed at almost every back edge (pair.h).
  *
  * Then what cannot be compared byte by byte: a loop that does not end is ended by its deadline, by
  * being cancelled, and the device goes on.
@@ -130,6 +131,50 @@ static void check_masks(struct pair *pair, const char *budget)
         free(source);
     }
     is_u64(pair->wrong, before, "%s: masks many levels deep", budget);
+}
+
+/* Elements side by side, and every way in which they may not be: shifted, scattered, turned round,
+ * met by several lanes, out of bounds, of some lanes only. */
+static void check_places(struct pair *pair, const char *budget)
+{
+    static const uint32_t lanes[] = {1, 3, 4, 31, 33, 64, 100, 127, 128, 129, 132, 256, 260, 1024};
+    static const char *const places[] = {"i",
+                                         "i",
+                                         "i + 1",
+                                         "i + 4",
+                                         "i * 4",
+                                         "i * 2 + 1",
+                                         "i ^ 1",
+                                         "i / 4 * 4 + 3 - i % 4",
+                                         "i % 8",
+                                         "i / 8 * 4 + i % 4",
+                                         "(n - i) * 4 % n",
+                                         "(n - 1 - i) / 4 * 4 + i % 4",
+                                         "i + 4294967292",
+                                         "i + (k & 4)",
+                                         "k % n"};
+    static const char *const conditions[] = {
+        "true",       "true",       "i % 3 != 1", "i + 2 < n",    "i / 4 % 2 == 0",
+        "i >= n / 2", "i == k % n", "k % 2 == 0", "(i & k) != 0", "i / 128 % 2 == 1"};
+    const uint32_t all = sizeof places / sizeof places[0], grid[3] = {1, 1, 1};
+    uint32_t before = pair->wrong, count = gpu_is_cuda() && args.slots > 1 ? 1500 : 300;
+    uint64_t state = args.seed;
+    for (uint32_t run = 0; run < count; run++) {
+        const char *const expression[4] = {
+            places[random_below(&state, all)], places[random_below(&state, all)],
+            places[random_below(&state, all)], conditions[random_below(&state, 10)]};
+        uint32_t n = lanes[random_below(&state, sizeof lanes / sizeof lanes[0])];
+        uint32_t elements[] = {n, n + 3, 4 * n + 8, n / 2 + 1};
+        char name[200];
+        snprintf(name, sizeof name, "%u lanes, x[%s], y[%s], y[%s] = if %s", n, expression[0],
+                 expression[1], expression[2], expression[3]);
+        char *source = source_places(n, random_below(&state, 2) ? "u32" : "f32", expression);
+        vyre_kernel *kernel = compile(source, 0);
+        run_kernel(pair, name, kernel, grid, elements[random_below(&state, 4)]);
+        vyre_kernel_free(kernel);
+        free(source);
+    }
+    is_u64(pair->wrong, before, "%s: elements side by side and scattered", budget);
 }
 
 static void check_workgroup_memory(struct pair *pair, const char *budget)
@@ -274,6 +319,7 @@ static void check_all(const struct budget *budget)
     pair_open(&pair, &options);
     check_sources(&pair, budget->name);
     check_masks(&pair, budget->name);
+    check_places(&pair, budget->name);
     check_wide(&pair, budget->name);
     check_grids(&pair, budget->name);
     check_registers(&pair, budget->name);

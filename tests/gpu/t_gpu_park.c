@@ -100,20 +100,31 @@ static void storm(uint64_t park, uint32_t producers, const struct gpu_args *args
     vyre_close(rt);
 }
 
+/* Whether the device goes to sleep: when, the machine decides. */
+static bool falls_asleep(vyre *rt)
+{
+    vyre_vitals vitals = VYRE_VITALS_INIT;
+    vyre_error err;
+    for (uint64_t waited = 0; waited < PATIENCE_NS; waited += 50000) {
+        must(vyre_vitals_read(rt, &vitals, &err), &err);
+        if (vitals.asleep == 1) return true;
+        breathe();
+    }
+    return false;
+}
+
 /* A device that was woken late knows what time it is: a deadline is neither past nor far away. */
 static void after_rests(void)
 {
     static const uint64_t rests[] = {3000000, 50000000, 900000000};
     vyre_options options = gpu_options();
-    vyre_vitals vitals = VYRE_VITALS_INIT;
     vyre_error err;
     options.park_ns = options.idle_spin_ns = 100000;
     vyre *rt = gpu_open(&options);
     vyre_queue *queue = gpu_queue(rt, 16, 1, 0);
     for (size_t i = 0; i < sizeof rests / sizeof rests[0]; i++) {
         rest(rests[i]);
-        must(vyre_vitals_read(rt, &vitals, &err), &err);
-        is_u64(vitals.asleep, 1, "after %" PRIu64 " ns it is asleep", rests[i]);
+        ok(falls_asleep(rt), "after %" PRIu64 " ns or soon it is asleep", rests[i]);
         vyre_slot *slot = next_slot(queue);
         must(vyre_prep_atomic_add(slot, WORD(WORD_AT), 1, &err), &err);
         must(vyre_slot_deadline(queue, slot, 20000000000u, &err), &err);

@@ -67,7 +67,7 @@ struct gen_var {
     uint8_t uniform;    /* the same in all invocations of a workgroup, and fixed */
 };
 
-#define GEN_BUFFERS 40u
+#define GEN_BUFFERS 56u /* inputs 21, own elements 28, others 7: no more can come together */
 #define GEN_VARS    512u
 
 struct gen {

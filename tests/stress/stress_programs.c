@@ -467,7 +467,7 @@ static uint64_t one_round(struct arena *arena, uint64_t seed, uint32_t workers, 
         sum->late += actors[i].late;
         sum->trapped += actors[i].trapped;
     }
-    for (uint32_t i = 0; i < 2000 && !stop && handles(arena->rt) != KINDS + 1; i++)
+    for (uint32_t i = 0; i < 200000 && !stop && handles(arena->rt) != KINDS + 1; i++)
         breathe();
     if (!stop && handles(arena->rt) != KINDS + 1 && ++wrong)
         note("seed %llu: %u handles are still in use", (unsigned long long)seed,

@@ -141,18 +141,24 @@ TAP_UNUSED static void tell(enum command command)
     atomic_store(&stub.command, command);
 }
 
-/* Links as the runtime does, with a kernel that runs: it is told to park, and E_BUSY means that it
- * has not left yet. */
-TAP_UNUSED static vyre_status link_told(struct rig *rig, const struct vyre_native_image *image,
+/* Links as the runtime does, with a kernel that was told to park: E_BUSY means that it has not left
+ * yet. */
+TAP_UNUSED static vyre_status link_soon(struct rig *rig, const struct vyre_native_image *image,
                                         uint64_t *number, vyre_error *err)
 {
     vyre_status status;
     uint32_t tries = 0;
-    tell(TOLD);
     do
         status = cuda->link(rig->run, image, number, err);
     while (status == VYRE_E_BUSY && ++tries < 20);
     return status;
+}
+
+TAP_UNUSED static vyre_status link_told(struct rig *rig, const struct vyre_native_image *image,
+                                        uint64_t *number, vyre_error *err)
+{
+    tell(TOLD);
+    return link_soon(rig, image, number, err);
 }
 
 /* Waits until the kernel has parked and the next launch waits in its stream. */
@@ -178,6 +184,20 @@ TAP_UNUSED static bool parked(struct rig *rig)
     return false;
 }
 
+/* Waits until the launch thread has seen the end of a kernel that was told to stop: the backend
+ * itself waits for it, but not for ever. */
+TAP_UNUSED static void await_stop(struct rig *rig)
+{
+    for (uint64_t waited = 0; waited < PATIENCE_NS; waited += 50000) {
+        pthread_mutex_lock(&rig->run->launch.lock);
+        uint32_t ended = rig->run->launch.ended;
+        pthread_mutex_unlock(&rig->run->launch.lock);
+        if (ended) return;
+        breathe();
+    }
+    bail("the kernel does not stop");
+}
+
 TAP_UNUSED static void start(struct rig *rig, uint32_t workers)
 {
     vyre_error err;
@@ -190,6 +210,7 @@ TAP_UNUSED static void start(struct rig *rig, uint32_t workers)
 TAP_UNUSED static void finish(struct rig *rig, const char *what)
 {
     tell(STOP);
+    if (rig->run->launch.threaded) await_stop(rig);
     rig_close(rig);
     is_u64(fake.hung, 0, "%s: no call that would not return", what);
     is_u64(fake.alive, 0, "%s: nothing of the driver is left", what);

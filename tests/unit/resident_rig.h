@@ -31,7 +31,7 @@
 #define RIG_HANDLES  16u
 #define RIG_HOLD     9u
 #define RIG_WORDS    16u
-#define RIG_PATIENCE 10000000000u
+#define RIG_PATIENCE 60000000000u
 #define RIG_TICKETS  (1u << 16) /* that a ring remembers */
 
 /* A queue from the producer's side. */
@@ -322,6 +322,7 @@ TAP_UNUSED static void rig_open(struct rig *rig, uint32_t workers, uint64_t park
     rt->seal_polls = 1000;
     rt->workers = workers;
     rt->ageing_ns = 1000000;
+    rt->room_bytes = sizeof(struct dev_room);
     rt->waiting_list = rt->spread = rt->free_run = rt->free_frame = DEV_NONE;
     for (uint32_t i = 0; i <= workers; i++)
         rig->room[i] = rig_alloc(1, sizeof(struct dev_room));

@@ -231,7 +231,7 @@ static void test_link(void)
         sched_yield();
     dev_wake_parked(rig_page(&rig));
     image.function = "other";
-    works(cuda->link(rig.run, &image, &number, &err), &err,
+    works(link_soon(&rig, &image, &number, &err), &err,
           "a producer that wakes it does not keep a link out");
     is_u64(number, 2, "it has its number");
     cuda->wake(rig.run);

@@ -50,6 +50,7 @@ static uint32_t any_word(void)
                                       DEV_SYS_QUEUE_OPEN,
                                       DEV_SYS_QUEUE_CLOSE,
                                       DEV_SYS_FRAMES,
+                                      DEV_SYS_IO,
                                       4096,
                                       262144};
     if (random_below(&state, 8) == 0) return (uint32_t)random_next(&state);
@@ -192,7 +193,7 @@ int main(int argc, char **argv)
     for (uint32_t i = 0; i < ROUNDS; i++)
         round_of(argv[1], &alive, &silent, &crashed);
     note("%u of %u hosts lived through it", alive, (unsigned)ROUNDS);
-    is_u64(silent, 0, "no host is silent for longer than %d ms", patience_ms());
+    is_u64(silent, 0, "no host is silent for longer than %d ms", ANSWER_MS);
     is_u64(crashed, 0, "no host crashes or has to be killed");
     ok(alive > 0 && alive < ROUNDS, "some end the connection, some do not");
     is_u64(count_descriptors(), before, "nothing is left open here");

@@ -49,7 +49,7 @@ static void try_hello(void)
     refused(peer_ask(&peer, HOST_HELLO, &hello, sizeof hello, &err), VYRE_E_CONFLICT, &err,
             "another memory layout is refused");
     ok(strstr(err.message, "layout") != NULL, "%s", err.message);
-    ok(ended_with(peer_end(&peer), 1), "and it ends");
+    ok(ended_with(peer_left(&peer), 1), "and it ends");
     hello.layout--;
 
     peer = peer_start(path);
@@ -58,21 +58,21 @@ static void try_hello(void)
     refused(peer_ask(&peer, HOST_HELLO, &hello, sizeof hello, &err), VYRE_E_CONFLICT, &err,
             "another version is refused");
     is_u64(peer_hear(&peer), 0, "and the connection ends");
-    ok(ended_with(peer_end(&peer), 1), "with exit code 1");
+    ok(ended_with(peer_left(&peer), 1), "with exit code 1");
 
     peer = peer_start(path);
     memset(hello.version, 'x', sizeof hello.version);
     peer_hear(&peer);
     refused(peer_ask(&peer, HOST_HELLO, &hello, sizeof hello, &err), VYRE_E_CONFLICT, &err,
             "a version without an end");
-    ok(ended_with(peer_end(&peer), 1), "ends it too");
+    ok(ended_with(peer_left(&peer), 1), "ends it too");
 
     peer = peer_start(path);
     struct host_caps_ask ask = {VYRE_BACKEND_CPU, ""};
     peer_hear(&peer);
     refused(peer_ask(&peer, HOST_CAPS, &ask, sizeof ask, &err), VYRE_E_STATE, &err,
             "a request before HELLO");
-    ok(ended_with(peer_end(&peer), 1), "ends it");
+    ok(ended_with(peer_left(&peer), 1), "ends it");
 }
 
 static void try_caps(void)
@@ -240,16 +240,23 @@ static void try_replay(void)
     refused(replay(&peer, 3, 7, VYRE_OP_NOP, 0), VYRE_E_NOT_FOUND, &err,
             "no slot runs again of a queue that is not held");
     refused(replay(&peer, 9, 7, VYRE_OP_NOP, 0), VYRE_E_NOT_FOUND, &err, "nor of none");
+    uint64_t cancelled = 0;
     for (uint32_t i = 0; i < 6; i++) {
-        if (i == 5) is_u64(peer_call(&peer, DEV_SYS_CANCEL, cancel, 4), 1, "one is cancelled");
+        if (i == 5) cancelled = peer_call(&peer, DEV_SYS_CANCEL, cancel, 4);
         must(replay(&peer, 2, 100 + i, opcode[i], i == 5), &err);
     }
     refused(replay(&peer, 2, 7, VYRE_OP_NOP, 0), VYRE_E_NOT_FOUND, &err, "none after the last");
     ok(peer_await(&queue, 7), "all end, and what was in the ring after them");
     uint64_t seen = 0;
-    for (uint32_t i = 0; i < 6; i++)
-        seen |= 1u << (ticket_of(peer_entry(&queue, i)) - 100);
+    uint32_t fault = UINT32_MAX;
+    for (uint32_t i = 0; i < 6; i++) {
+        entry = peer_entry(&queue, i);
+        seen |= 1u << (ticket_of(entry) - 100);
+        if (ticket_of(entry) == 104) fault = entry[VYRE_COMPLETION_STATUS] >> 16;
+    }
     is_u64(seen, 63, "each under its ticket");
+    is_u64(fault, cancelled != 0 ? VYRE_FAULT_CANCELLED : VYRE_FAULT_NONE,
+           "one is cancelled, or had ended before");
     is_u64(peer_entry(&queue, 7)[VYRE_COMPLETION_RESULT0], 2, "their effects are seen");
     ok(peer_run(&peer, &queue, VYRE_OP_NOP, NULL, 0, &entry), "the queue goes on");
     const uint32_t number[1] = {2};
@@ -373,12 +380,45 @@ static void try_bad_queues(void)
     ok(ended_with(peer_end(&peer), 0), "it ends");
 }
 
+/* The rings of device and pump. */
+static void try_io(void)
+{
+    struct peer peer = peer_ready(path);
+    struct vyre_mapping rings;
+    size_t bytes = dev_io_bytes(16, 2);
+    must(vyre_memory_map(&peer.memory, bytes, "rings", &rings, &err), &err);
+    must(peer_block(&peer, 5, VYRE_BLOCK_SHARED, bytes, rings.fd, &err), &err);
+    must(peer_block(&peer, 6, VYRE_BLOCK_DEVICE, bytes, -1, &err), &err);
+    static const uint32_t wrong[][3] = {{0, 5, 3}, {0, 5, 65}, {0, 5, ~0u}, {8, 5, 0},
+                                        {0, 6, 2}, {0, 0, 0},  {0, 99, 0}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        is_u64(peer_call(&peer, DEV_SYS_IO, wrong[i], 3), VYRE_FAULT_BAD_HANDLE,
+               "rings at %u of block %u with %u chunks", wrong[i][0], wrong[i][1], wrong[i][2]);
+    static const uint32_t good[] = {0, 5, 2};
+    is_u64(peer_call(&peer, DEV_SYS_IO, good, 3), 0, "the right ones");
+    is_u64(peer_call(&peer, DEV_SYS_IO, good, 3), VYRE_FAULT_BAD_HANDLE, "not twice");
+    refused(peer_forget(&peer, 5, &err), VYRE_E_BUSY, &err, "their memory stays");
+    vyre_memory_unmap(&peer.memory, &rings);
+    ok(ended_with(peer_end(&peer), 0), "it ends");
+
+    peer = peer_start(path);
+    peer_hello(&peer);
+    peer_prepare(&peer);
+    peer.open.io_entries = 0;
+    must(peer_open(&peer, &err), &err);
+    must(vyre_memory_map(&peer.memory, bytes, "rings", &rings, &err), &err);
+    must(peer_block(&peer, 5, VYRE_BLOCK_SHARED, bytes, rings.fd, &err), &err);
+    is_u64(peer_call(&peer, DEV_SYS_IO, good, 3), VYRE_FAULT_BAD_HANDLE, "none without io_entries");
+    vyre_memory_unmap(&peer.memory, &rings);
+    ok(ended_with(peer_end(&peer), 0), "it ends");
+}
+
 /* Ends of the connection.
  * ------------------------------------------------------------------------------------------- */
 
 static void try_broken(void)
 {
-    static const uint32_t opcodes[] = {DEV_SYS_PARK, DEV_SYS_REPLAY, VYRE_OP_NOP, 0x108};
+    static const uint32_t opcodes[] = {DEV_SYS_PARK, DEV_SYS_REPLAY, VYRE_OP_NOP, 0x1FF};
     const uint32_t none[1] = {0};
     for (uint32_t i = 0; i < 5; i++) {
         struct peer peer = peer_ready(path);
@@ -390,7 +430,7 @@ static void try_broken(void)
         is_u64(peer_hear(&peer), HOST_REPLY, "a slot that nobody may send: the host says why");
         is_u64(peer.message.header.serial, 0, "in a last word");
         is_u64(peer_hear(&peer), 0, "and goes");
-        ok(ended_with(peer_end(&peer), 1), "with exit code 1");
+        ok(ended_with(peer_left(&peer), 1), "with exit code 1");
     }
 }
 
@@ -471,6 +511,7 @@ int main(int argc, char **argv)
     try_replay();
     try_replay_asleep();
     try_bad_queues();
+    try_io();
     try_broken();
     try_page();
     try_inject();

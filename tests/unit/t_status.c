@@ -93,6 +93,13 @@ static const char *const pinned_programs[] = {
     "VYRE_E_VM_LIMIT",  "VYRE_E_VM_INVALID", "VYRE_E_SOURCE",
 };
 
+static const char *const pinned_telemetry[] = {
+    "VYRE_E_SNAPSHOT_EPOCH",
+    "VYRE_E_POLICY_BUDGET",
+    "VYRE_E_SKETCH_SHAPE",
+    "VYRE_E_READBACK_COUNT",
+};
+
 /* One line: no line break, no end mark that a caller would add, no space at either end. */
 static bool one_line(const char *text, size_t limit)
 {
@@ -127,8 +134,12 @@ static void status_rows(void)
         bool program = strncmp(row->name, "VYRE_E_IR_", 10) == 0 ||
                        strncmp(row->name, "VYRE_E_VM_", 10) == 0 ||
                        strcmp(row->name, "VYRE_E_SOURCE") == 0;
-        vyre_status first = program ? -80 : wire ? -40 : 0;
-        vyre_status last = program ? -99 : wire ? -79 : -39;
+        bool telemetry = strncmp(row->name, "VYRE_E_SNAPSHOT_", 16) == 0 ||
+                         strncmp(row->name, "VYRE_E_POLICY_", 14) == 0 ||
+                         strncmp(row->name, "VYRE_E_SKETCH_", 14) == 0 ||
+                         strncmp(row->name, "VYRE_E_READBACK_", 16) == 0;
+        vyre_status first = telemetry ? -100 : program ? -80 : wire ? -40 : 0;
+        vyre_status last = telemetry ? -119 : program ? -99 : wire ? -79 : -39;
         ok(value <= first && value >= last, "%s: %d lies in its range", row->name, value);
     }
 }
@@ -142,6 +153,9 @@ static void pins(void)
     for (size_t i = 0; i < COUNT(pinned_programs); i++)
         is_str(vyre_status_name(-80 - (vyre_status)i), pinned_programs[i], "status -%zu stays",
                80 + i);
+    for (size_t i = 0; i < COUNT(pinned_telemetry); i++)
+        is_str(vyre_status_name(-100 - (vyre_status)i), pinned_telemetry[i], "status -%zu stays",
+               100 + i);
     for (size_t i = 0; i < COUNT(pinned_faults); i++)
         is_str(vyre_fault_name((uint32_t)i), pinned_faults[i], "fault %zu stays", i);
 }
@@ -160,7 +174,7 @@ static void fault_rows(void)
 
 static void unknown_numbers(void)
 {
-    static const vyre_status strange[] = {1, -39, -79, -91, -100, INT32_MAX, INT32_MIN};
+    static const vyre_status strange[] = {1, -39, -79, -91, -99, -119, INT32_MAX, INT32_MIN};
     for (size_t i = 0; i < COUNT(strange); i++) {
         is_str(vyre_status_name(strange[i]), "VYRE_E_?", "%d is no status", strange[i]);
         ok(vyre_status_text(strange[i])[0] && vyre_status_fix(strange[i])[0], "it has texts");

@@ -67,7 +67,7 @@ static struct vm_header *rule_HEADER(uint32_t variant)
 {
     struct vm_header *block = variant < 3 ? plain() : NULL;
     WITH(block, variant == 0, flags, block->flags | VM_PROGRAM_STRICT);
-    WITH(block, variant == 1, flags, block->flags | 32);
+    WITH(block, variant == 1, flags, block->flags | 64);
     WITH(block, variant == 2, flags, block->flags | 0x80000000u);
     return block;
 }
@@ -178,6 +178,9 @@ static struct vm_header *facts(int busy, uint32_t flags)
         vmb_op(&b, VM_OP_SGADD, R(1), R(0), 0, 0, 0);
         vmb_op(&b, VM_OP_ATADD, R(2), vmb_u(&b, 0), R(1), 0, 0);
         vmb_control(&b, VM_OP_BARRIER);
+        vmb_op(&b, VM_OP_GROUPID, S(0), 0, 0, 0, 0);
+        vmb_loop(&b, S(1), vmb_u(&b, 0), S(0));
+        vmb_next(&b);
     }
     struct vm_header *block = vmb_end(&b);
     block->flags = flags;
@@ -186,7 +189,7 @@ static struct vm_header *facts(int busy, uint32_t flags)
 
 static struct vm_header *rule_FACTS(uint32_t variant)
 {
-    uint32_t all = VM_PROGRAM_BARRIER | VM_PROGRAM_ATOMIC | VM_PROGRAM_SUBGROUP;
+    uint32_t all = VM_PROGRAM_BARRIER | VM_PROGRAM_ATOMIC | VM_PROGRAM_SUBGROUP | VM_PROGRAM_LONG;
     switch (variant) {
     case 0:
         return facts(1, all);
@@ -204,6 +207,10 @@ static struct vm_header *rule_FACTS(uint32_t variant)
         return facts(0, VM_PROGRAM_ATOMIC);
     case 7:
         return facts(0, VM_PROGRAM_SUBGROUP);
+    case 8:
+        return facts(0, VM_PROGRAM_LONG);
+    case 9:
+        return facts(1, all & ~(uint32_t)VM_PROGRAM_LONG);
     default:
         return NULL;
     }

@@ -39,6 +39,7 @@ struct vyre_backend_run {
     struct dev_runtime *device;
     size_t bytes;
     uint32_t count; /* of the workers that run */
+    struct dev_guest guest;
     struct worker worker[];
 };
 
@@ -150,6 +151,7 @@ static void help(struct vyre_backend_run *run)
     if (!dev_lock_try(&device->page->poller)) return;
     if (dev_watch_news(&device->watch[0])) dev_poll_system(device);
     if (device->waiting_list != DEV_NONE) dev_system_retry(device);
+    if (dev_io_active(device)) dev_io_pass(device);
     dev_share_out(device); /* a slot that runs again has come this way */
     /* Not a whole pass: an end of any time may have freed a fence. */
     dev_role_leave(device, dev_load_relaxed(&device->ends) - 1);
@@ -179,6 +181,7 @@ static int take_role(struct dev_runtime *device, uint64_t until_ns)
 static int quiet(struct dev_runtime *device)
 {
     int ended = 1;
+    if (dev_io_active(device)) dev_io_pass(device);
     for (uint32_t i = 1; i < device->watch_count; i++) {
         struct dev_queue *queue = &device->queues[device->watch[i].queue];
         if (queue->barrier) dev_barrier_lift(device, queue);
@@ -216,6 +219,16 @@ static void wake(struct vyre_backend_run *run)
     vyre_futex_wake(&run->device->wake_seq, 1);
 }
 
+static uint32_t visit(struct vyre_backend_run *run, enum vyre_visit visit)
+{
+    if (visit == VYRE_VISIT_PASS) return dev_guest_pass(run->device, &run->guest);
+    if (visit == VYRE_VISIT_ENTER)
+        dev_guest_enter(run->device, &run->guest);
+    else
+        dev_guest_leave(run->device, &run->guest);
+    return 0;
+}
+
 const struct vyre_backend_table vyre_backend_cpu = {
     .id = VYRE_BACKEND_CPU,
     .name = "cpu",
@@ -229,4 +242,5 @@ const struct vyre_backend_table vyre_backend_cpu = {
     .pause = pause_workers,
     .resume = resume,
     .wake = wake,
+    .visit = visit,
 };
