@@ -69,11 +69,12 @@ TAP_UNUSED static int scratch_make(void)
     return scratch.fd;
 }
 
-/* The path of something in the scratch directory; one of eight buffers in turn. */
+/* The path of something in the scratch directory; one of eight buffers in turn, which each thread
+ * has for itself. */
 TAP_FORMAT(1, 2) static const char *scratch_path(const char *format, ...)
 {
-    static char paths[8][PATH_MAX];
-    static uint32_t turn;
+    static _Thread_local char paths[8][PATH_MAX];
+    static _Thread_local uint32_t turn;
     char *path = paths[turn++ % 8];
     int at = snprintf(path, PATH_MAX, "%s/", scratch.path);
     va_list args;
