@@ -332,6 +332,20 @@ TAP_UNUSED static uint32_t settle_descriptors(vyre *runtime, uint32_t expected)
     return count;
 }
 
+/* The same for memory, and vyre_describe is such a call: waits until the runtime has no more than
+ * `most` buffers, operations, programs and sets. */
+TAP_UNUSED static bool settle_handles(vyre *runtime, uint32_t most)
+{
+    for (uint64_t waited = 0; waited < PATIENCE_NS; waited += 50000) {
+        vyre_description description = VYRE_DESCRIPTION_INIT;
+        vyre_error err;
+        must(vyre_describe(runtime, &description, &err), &err);
+        if (description.handles <= most) return true;
+        breathe();
+    }
+    return false;
+}
+
 /* Random numbers: splitmix64. */
 TAP_UNUSED static uint64_t random_next(uint64_t *state)
 {

@@ -18,16 +18,6 @@ static vyre_description describe(vyre *rt)
     return description;
 }
 
-/* Waits until no more than so many handles exist. */
-static bool handles_fall(vyre *rt, uint32_t most)
-{
-    for (int i = 0; i < 100000; i++) {
-        if (describe(rt).handles <= most) return true;
-        breathe();
-    }
-    return false;
-}
-
 static vyre_program *load_code(vyre *rt, struct code code, uint32_t opcode, uint32_t tenant)
 {
     vyre_program_options options = VYRE_PROGRAM_OPTIONS_INIT;
@@ -111,7 +101,7 @@ static void refusals(vyre *rt)
     vyre_buffer *all[] = {x, y, read_only, write_only, tiny, foreign};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         vyre_buffer_free(all[i]);
-    ok(handles_fall(rt, 0), "no handle is left");
+    ok(settle_handles(rt, 0), "no handle is left");
 }
 
 static void other_shapes(vyre *rt)
@@ -149,7 +139,7 @@ static void other_shapes(vyre *rt)
     must(vyre_program_unload(many, &err), &err);
     vyre_buffer_free(word);
     vyre_buffer_free(results);
-    ok(handles_fall(rt, 0), "no handle is left");
+    ok(settle_handles(rt, 0), "no handle is left");
 }
 
 static uint32_t fault_of(vyre_queue *queue, uint32_t opcode, const uint32_t *args, size_t count)
@@ -202,7 +192,7 @@ static void bad_slots(vyre *rt)
     must(vyre_program_unload(other, &err), &err);
     vyre_buffer_free(x);
     vyre_buffer_free(y);
-    ok(handles_fall(rt, 0), "nor a set or a buffer");
+    ok(settle_handles(rt, 0), "nor a set or a buffer");
     vyre_queue_close(queue);
     vyre_queue_close(stranger);
 }
@@ -226,11 +216,11 @@ static void kept_buffers(void)
     is_u64(describe(rt).handles, before, "freed buffers of a set stay");
     vyre_buffer *fresh = make_buffer(rt, 100, 0, 3);
     vyre_buffer_free(fresh);
-    ok(handles_fall(rt, before), "others come and go meanwhile");
+    ok(settle_handles(rt, before), "others come and go meanwhile");
     refused(vyre_program_unload(program, &err), VYRE_E_BUSY, &err, "the set is still there");
     vyre_bindings_free(set);
     works(vyre_program_unload(program, &err), &err, "the set was freed");
-    ok(handles_fall(rt, 0), "then all go");
+    ok(settle_handles(rt, 0), "then all go");
     is_u64(describe(rt).buffer_bytes, 0, "with their memory");
     vyre_close(rt);
 }
@@ -276,7 +266,7 @@ static void limits(void)
     ok(set == NULL, "nothing was stored");
     works(vyre_program_unload(program, &err), &err, "and nothing is counted");
     vyre_buffer_free(r);
-    ok(handles_fall(rt, 0), "nor kept");
+    ok(settle_handles(rt, 0), "nor kept");
     vyre_close(rt);
 }
 
@@ -303,7 +293,7 @@ static void allocations(void)
         if (failures) wrong += status != VYRE_E_NO_MEMORY || set || meter.live_bytes != live;
         if (!failures) wrong += status != VYRE_OK;
         vyre_bindings_free(set);
-        wrong += !handles_fall(rt, 2);
+        wrong += !settle_handles(rt, 2);
     } while (failures != 0 && n < 100);
     ok(n > 2 && n < 100, "%llu places where memory can fail", (unsigned long long)(n - 1));
     is_u64(wrong, 0, "each gave a status, and nothing was lost");

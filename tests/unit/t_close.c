@@ -44,8 +44,7 @@ static void descriptions(void)
     vyre_buffer_free(buffer);
     must(vyre_operation_unregister(operation, &err), &err);
     vyre_queue_close(queue);
-    for (int i = 0; i < 20000 && describe(rt).handles != 0; i++)
-        breathe();
+    settle_handles(rt, 0);
     d = describe(rt);
     ok(d.queues == 1 && d.handles == 0 && d.buffer_bytes == 0, "all gone again");
     is_u64(d.memory_bytes, meter.live_bytes, "and accounted for");

@@ -250,7 +250,8 @@ static void memory(uint32_t flags, uint32_t io)
     is_u64(atomic_load(&meter.calls), calls, "flags %u, io %u: no memory is taken meanwhile", flags,
            io);
     vyre_stream_close(stream);
-    ok(atomic_load(&meter.live_blocks) == blocks && atomic_load(&meter.wrong) == 0,
+    ok(settle_handles(rt, 0) && atomic_load(&meter.live_blocks) == blocks &&
+           atomic_load(&meter.wrong) == 0,
        "and all is given back");
     rig_close(&rig);
     vyre_close(rt);

@@ -248,6 +248,7 @@ static void no_memory(vyre *rt, uint32_t io)
     vyre_stream_options options = small_chunks(io);
     uint32_t refusals = 0, wrong = 0;
     options.flags = VYRE_STREAM_RECURSE | VYRE_STREAM_MERGE;
+    wrong += !settle_handles(rt, 0);
     uint64_t failures = atomic_load(&meter.failures), at = 0;
     for (uint64_t before = failures; at == 0 || atomic_load(&meter.failures) != before; at++) {
         before = atomic_load(&meter.failures);
@@ -255,7 +256,7 @@ static void no_memory(vyre *rt, uint32_t io)
         atomic_store(&meter.fail_at, atomic_load(&meter.calls) + at + 1);
         read_with(rt, &options, &refusals);
         atomic_store(&meter.fail_at, 0);
-        wrong += atomic_load(&meter.live_bytes) != live;
+        wrong += !settle_handles(rt, 0) || atomic_load(&meter.live_bytes) != live;
     }
     failures = atomic_load(&meter.failures) - failures;
     ok(wrong == 0 && failures > 10 && refusals == failures,
