@@ -39,7 +39,7 @@ static struct {
 /* A program that leaves main by another way than done() has not run all its tests. */
 TAP_UNUSED static void tap_at_exit(void)
 {
-    if (tap.ended) return;
+    if (__atomic_load_n(&tap.ended, __ATOMIC_RELAXED)) return;
     printf("# the program ended before done()\n");
     fflush(NULL);
     _exit(1);
@@ -125,9 +125,10 @@ TAP_UNUSED static void tap_skip(const char *reason)
     tap_line("ok ", "%" PRIu64 " # SKIP %s", tap.run, reason);
 }
 
+/* Any thread, and more than one may have a cause. */
 TAP_UNUSED static _Noreturn void tap_stop(int code)
 {
-    tap.ended = 1;
+    __atomic_store_n(&tap.ended, 1, __ATOMIC_RELAXED);
     exit(code);
 }
 
