@@ -129,14 +129,17 @@ vyre_status vyre_hosted_modules_again(struct vyre_hosted *hosted, vyre_error *er
 {
     vyre_status status = VYRE_OK;
     for (struct hosted_module *m = hosted->modules; m && !status; m = m->next) {
-        struct hosted_call call = {.answer = &m->linked};
-        struct host_module out;
         int fd;
         status = vyre_hosted_file(m->image->contents, m->image->bytes, &fd, err);
         if (status) break;
-        fill_module(&call, &out, m, &fd);
         hosted->until_ns = vyre_clock_after(vyre_clock_ns(), HOSTED_LINK_NS);
-        status = vyre_hosted_ask(hosted, &call, err);
+        /* It has no slots yet: a host whose kernel does not park in time is only slow. */
+        do {
+            struct hosted_call call = {.answer = &m->linked};
+            struct host_module out;
+            fill_module(&call, &out, m, &fd);
+            status = vyre_hosted_ask(hosted, &call, err);
+        } while (status == VYRE_E_BUSY && vyre_clock_ns() < hosted->until_ns);
         close(fd);
     }
     hosted->until_ns = vyre_clock_after(vyre_clock_ns(), HOSTED_ATTEMPT_NS);

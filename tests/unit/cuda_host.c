@@ -13,6 +13,7 @@ __attribute__((constructor)) static void use_fake(void)
 {
     fake_reset();
     if (getenv("VYRE_FAKE_DEATH")) fake.kernel_result = VYRE_CU_ILLEGAL_ADDRESS;
+    if (getenv("VYRE_FAKE_SLOW")) fake.slow_ends = 1;
     if (getenv("VYRE_FAKE_NO_WAITS")) fake.device[0].no_waits = 1;
     const char *lacks = getenv("VYRE_FAKE_LACKS");
     if (lacks) fake.device[0].lacks = atoi(lacks);

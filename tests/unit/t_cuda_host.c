@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include <signal.h>
 #include <stdlib.h>
 
 #include "runtime/internal.h"
@@ -236,6 +237,33 @@ static void test_death(void)
     unsetenv("VYRE_FAKE_DEATH");
 }
 
+/* A new host that takes long to park its kernel, which the link of what was registered needs, is
+ * asked again: nothing else is wrong with it. */
+static void test_slow_link(void)
+{
+    static const char ptx[] = ".version 7.0\n";
+    vyre_operation_options how = VYRE_OPERATION_OPTIONS_INIT;
+    vyre_operation *operation = NULL;
+    vyre_description description = VYRE_DESCRIPTION_INIT;
+    vyre_error err;
+    vyre *rt = open_fake(PATIENCE_NS); /* it does not park before it is told to */
+    how.opcode = 1000;
+    how.image = ptx;
+    how.image_bytes = sizeof ptx - 1;
+    how.function = "op";
+    vyre_status status = vyre_operation_register(rt, &how, &operation, &err);
+    for (uint32_t i = 0; status == VYRE_E_BUSY && i < 100; i++) /* the machine is slow */
+        status = vyre_operation_register(rt, &how, &operation, &err);
+    must(status, &err);
+    must(vyre_describe(rt, &description, &err), &err);
+    setenv("VYRE_FAKE_SLOW", "1", 1);
+    kill((pid_t)description.host_pid, SIGKILL);
+    is_u64(await_restarts(rt, 1), 1, "a host whose kernel parks late takes the place of one");
+    run_nops(vyre_queue_default(rt), 2, "after a slow link");
+    vyre_close(rt);
+    unsetenv("VYRE_FAKE_SLOW");
+}
+
 int main(int argc, char **argv)
 {
     uint64_t seed = tap_seed(argc, argv);
@@ -245,6 +273,7 @@ int main(int argc, char **argv)
     test_rounds(seed, 1000, "two producers");
     test_no_waits(seed);
     test_link();
+    test_slow_link();
     test_death();
     return done();
 }

@@ -41,6 +41,7 @@ struct fake {
     int retain_result;     /* of cuDevicePrimaryCtxRetain */
     int blocks_each;       /* of the kernel that a multiprocessor takes */
     fake_kernel_fn kernel; /* NULL: dev_resident */
+    uint32_t slow_ends;    /* kernels whose end takes a second and a half, yet */
     int kernel_result;     /* what a kernel ends with; if not 0 every later call does too */
     const char *link_log;  /* not NULL: linking fails with these lines */
     uint32_t fail_at;      /* the n-th call fails, counted from 1; 0: none */

@@ -175,6 +175,10 @@ static void *run_stream(void *argument)
     }
     for (uint32_t i = 0; i < kernel.count; i++)
         pthread_join(kernel.warps[i].thread, NULL);
+    if (fake.slow_ends != 0) {
+        fake.slow_ends--;
+        nanosleep(&(struct timespec){1, 500000000}, NULL);
+    }
     return NULL;
 }
 
