@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "runtime/host_server.h"
@@ -58,8 +59,9 @@ vyre_status host_do_inject(struct host_server *server, vyre_error *err)
         return vyre_fail_with(err, VYRE_E_NOT_PERMITTED, "start it with VYRE_HOST_TEST=1",
                               "this device host is not one that fails on demand");
     switch (asked->number) {
-    case 1:
-        _exit(9);
+    case 1: /* at once: no sanitizer counts the threads that it leaves */
+        syscall(SYS_exit_group, 9);
+        return VYRE_OK;
     case 2:
         server->deaf = 1;
         return VYRE_OK;
