@@ -21,9 +21,9 @@ struct dev_view {
     unsigned char *element; /* of its elements; where it has none, of 16 bytes of zeros */
     uint64_t bytes;
     uint32_t length;   /* elements that can be accessed, at most 0xFFFFFFFF */
+    uint32_t access;   /* bytes of an element; with DEV_VIEW_WRITE where it may be written */
     uint32_t count;    /* what BUFLEN gives */
     uint32_t constant; /* nothing that the program writes overlaps it */
-    uint32_t access;   /* bytes of an element; with DEV_VIEW_WRITE where it may be written */
 };
 
 #define DEV_VIEW_WRITE 0x80000000u

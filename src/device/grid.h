@@ -302,9 +302,9 @@ DEV_FN void dev_workgroup_run(struct dev_runtime *rt, const struct dev_inflight 
 #define DEV_STOP_GROUPS 8u
 
 /*
- * How many workgroups to take: each taking waits for all stores before it, so small ones are taken
- * several at a time, as many as are likely to be done in a quarter of the turn, and never so many
- * that other workers have none. `seen` were begun in this turn.
+ * How many workgroups to take: each taking is a trip to memory that all share, so small ones are
+ * taken several at a time, as many as are likely to be done in a quarter of the turn, and never so
+ * many that other workers have none. `seen` were begun in this turn.
  */
 DEV_FN uint64_t dev_hand_out(const struct dev_runtime *rt, const struct dev_run *run,
                              const struct dev_turn *turn, uint64_t seen)
@@ -318,7 +318,7 @@ DEV_FN uint64_t dev_hand_out(const struct dev_runtime *rt, const struct dev_run 
 }
 
 /* The next workgroup of a run, or DEV_NO_GROUP: there is none. One that was handed out with others
- * is not begun after a fault of a lower one. All lanes. */
+ * is not begun after a fault of a lower one; a warp looks for that now and then. All lanes. */
 DEV_FN uint64_t dev_next_group(const struct dev_runtime *rt, struct dev_run *run,
                                struct dev_turn *turn, uint64_t seen)
 {
@@ -326,11 +326,11 @@ DEV_FN uint64_t dev_next_group(const struct dev_runtime *rt, struct dev_run *run
     if (turn->rest < turn->rest_end) {
         uint32_t lost = 0;
         number = turn->rest;
-        DEV_FIRST
-        {
-            lost = dev_load_relaxed(&run->fault) != 0 &&
-                   number >= dev_load64_relaxed(&run->fault_group);
-        }
+        if (turn->room == NULL || seen % DEV_STOP_GROUPS == 0) DEV_FIRST
+            {
+                lost = dev_load_relaxed(&run->fault) != 0 &&
+                       number >= dev_load64_relaxed(&run->fault_group);
+            }
         if (dev_warp_first(lost)) {
             turn->settled += turn->rest_end - number;
             turn->rest = turn->rest_end;
@@ -343,7 +343,7 @@ DEV_FN uint64_t dev_next_group(const struct dev_runtime *rt, struct dev_run *run
     {
         if (turn->spent < rt->step_budget && dev_load64_relaxed(&run->next) < run->total) {
             uint64_t count = dev_hand_out(rt, run, turn, seen);
-            number = dev_add64_both(&run->next, count);
+            number = dev_take64_relaxed(&run->next, count);
             end = number < run->total - count ? number + count : run->total;
             if (number >= run->total) number = DEV_NO_GROUP;
         }

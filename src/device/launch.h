@@ -24,6 +24,7 @@ struct dev_launch {
     uint64_t stay_ns;    /* leave after so long in any case, to be launched again; 0: never */
     uint32_t number;     /* 1 for the first launch of a device, and so on; never 0 */
     uint32_t flags;      /* enum dev_launch_flag */
+    uint32_t block_warps;
 };
 
 /* The number after a launch's: 0 is none. */

@@ -56,9 +56,12 @@ struct dev_glance {
     uint64_t seen[DEV_WARP_ROLES]; /* what the last look found */
 };
 
+struct dev_desk;
+
 struct dev_poller {
     struct dev_runtime *rt;
     struct dev_room *room;
+    struct dev_desk *desk;
     const struct dev_launch *launch;
     struct dev_glance glance;
     uint32_t posted;     /* tasks written, in all launches */

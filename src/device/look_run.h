@@ -6,6 +6,7 @@
 #ifndef VYRE_DEVICE_LOOK_RUN_H
 #define VYRE_DEVICE_LOOK_RUN_H
 
+#include "device/look_program.h"
 #include "device/post.h"
 
 DEV_TABLE uint64_t dev_seal_keys[VYRE_SLOT_WORDS] = {
@@ -111,8 +112,9 @@ DEV_FN void dev_favourite_advance(struct dev_poller *p, struct dev_glance *glanc
     }
 }
 
-/* Runs the one plain slot that the favourite has published, from the look. 0: not so. */
-DEV_FN int dev_look_one(struct dev_poller *p, struct dev_glance *glance)
+/* Runs the one plain slot that the favourite has published, from the look, or hands it to the
+ * aides. 0: not so. `system`: queue 0 has news, which may be of what a program names. */
+DEV_FN int dev_look_one(struct dev_poller *p, struct dev_glance *glance, uint32_t system)
 {
     struct dev_favourite *fav = &glance->fav;
     struct dev_runtime *rt = p->rt;
@@ -127,9 +129,9 @@ DEV_FN int dev_look_one(struct dev_poller *p, struct dev_glance *glance)
     uint64_t first = dev_warp_word(glance->seen, 0);
     uint32_t opcode = (uint32_t)(first >> 32);
     uint32_t priority = (uint32_t)(dev_warp_word(glance->seen, 1) >> 32);
-    if ((uint32_t)first != VYRE_SLOT_PUBLISHED || priority > VYRE_PRIORITY_NORMAL ||
-        opcode > VYRE_OP_COMPARE_SWAP)
-        return 0;
+    if ((uint32_t)first != VYRE_SLOT_PUBLISHED || priority > VYRE_PRIORITY_NORMAL) return 0;
+    int program = opcode >= DEV_PACKED_OPCODES && !system && dev_desk_take(rt, p->desk, glance);
+    if (!program && opcode > VYRE_OP_COMPARE_SWAP) return 0;
     uint64_t index = fav->index;
     if (fav->clean) {
         DEV_FIRST dev_store64_relaxed(&rt->queues[fav->queue].completed, index + 1);
@@ -138,17 +140,19 @@ DEV_FN int dev_look_one(struct dev_poller *p, struct dev_glance *glance)
         index = dev_warp_first64(index);
         fav->clean = dev_warp_first(rt->queues[fav->queue].mixed) == 0;
     }
-    if (opcode == VYRE_OP_NOP)
+    if (program)
+        dev_desk_post(rt, p->desk, glance, index);
+    else if (opcode == VYRE_OP_NOP)
         dev_look_nop(glance, index);
     else
         dev_look_run(p, glance, index);
-    DEV_FIRST
-    {
-        dev_metric(rt, opcode, 1);
-        dev_count_claims(rt, rt->queues[fav->queue].setup.tenant, priority, 1);
-        dev_add_relaxed(&rt->control[VYRE_CONTROL_DONE_COUNT], 1);
-        dev_notify(&rt->queues[fav->queue]);
-    }
+    if (!program) DEV_FIRST
+        {
+            dev_metric(rt, opcode, 1);
+            dev_count_claims(rt, rt->queues[fav->queue].setup.tenant, priority, 1);
+            dev_add_relaxed(&rt->control[VYRE_CONTROL_DONE_COUNT], 1);
+            dev_notify(&rt->queues[fav->queue]);
+        }
     fav->index = index + 1;
     dev_favourite_advance(p, glance, 1);
     return 1;

@@ -7,6 +7,7 @@
 #ifndef VYRE_DEVICE_PASS_H
 #define VYRE_DEVICE_PASS_H
 
+#include "device/look_program.h"
 #include "device/post.h"
 
 /* Copies up to a batch of slots after an acquire, for the first lane to take; how many fit their
@@ -86,6 +87,7 @@ DEV_NO_INLINE uint32_t dev_resident_system(struct dev_poller *p)
 {
     struct dev_runtime *rt = p->rt;
     uint32_t progress = 0;
+    dev_desk_clear(p->desk);
     DEV_FIRST
     {
         dev_load_acquire(&rt->ends, DEV_DEVICE); /* A11 */

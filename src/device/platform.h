@@ -34,7 +34,7 @@ struct dev_word128 {
     uint64_t high;
 } DEV_ALIAS;
 
-enum dev_scope { DEV_DEVICE = 0, DEV_SYSTEM = 1 };
+enum dev_scope { DEV_DEVICE = 0, DEV_SYSTEM = 1, DEV_BLOCK = 2 };
 
 #if defined(__CUDACC__)
 
@@ -92,6 +92,8 @@ DEV_FN void dev_store_release(uint32_t *word, uint32_t value, enum dev_scope sco
 {
     if (scope == DEV_SYSTEM)
         asm volatile("st.release.sys.u32 [%0], %1;" : : "l"(word), "r"(value) : "memory");
+    else if (scope == DEV_BLOCK)
+        asm volatile("st.release.cta.u32 [%0], %1;" : : "l"(word), "r"(value) : "memory");
     else
         asm volatile("st.release.gpu.u32 [%0], %1;" : : "l"(word), "r"(value) : "memory");
 }
@@ -124,6 +126,17 @@ DEV_FN uint32_t dev_add_relaxed(uint32_t *word, uint32_t value)
 DEV_FN void dev_add64_relaxed(dev_word64 *word, uint64_t value)
 {
     asm volatile("red.relaxed.gpu.add.u64 [%0], %1;" : : "l"(word), "l"(value) : "memory");
+}
+
+/* The same for who must know what it was. */
+DEV_FN uint64_t dev_take64_relaxed(dev_word64 *word, uint64_t value)
+{
+    uint64_t old;
+    asm volatile("atom.relaxed.gpu.add.u64 %0, [%1], %2;"
+                 : "=l"(old)
+                 : "l"(word), "l"(value)
+                 : "memory");
+    return old;
 }
 
 DEV_FN uint64_t dev_add64_both(dev_word64 *word, uint64_t value)
@@ -170,6 +183,25 @@ DEV_FN uint32_t dev_sub_both(uint32_t *word, uint32_t value)
 {
     uint32_t old;
     asm volatile("atom.acq_rel.gpu.add.u32 %0, [%1], %2;"
+                 : "=r"(old)
+                 : "l"(word), "r"(0u - value)
+                 : "memory");
+    return old;
+}
+
+/* For warps of one block. A word that another one stored last: no load or store that hangs on it is
+ * made before it; for others there is a fence. */
+DEV_FN uint32_t dev_load_block(const uint32_t *word)
+{
+    uint32_t value;
+    asm volatile("ld.relaxed.cta.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+    return value;
+}
+
+DEV_FN uint32_t dev_sub_block(uint32_t *word, uint32_t value)
+{
+    uint32_t old;
+    asm volatile("atom.acq_rel.cta.add.u32 %0, [%1], %2;"
                  : "=r"(old)
                  : "l"(word), "r"(0u - value)
                  : "memory");
@@ -243,6 +275,8 @@ DEV_FN void dev_fence_both(enum dev_scope scope)
 {
     if (scope == DEV_SYSTEM)
         asm volatile("fence.acq_rel.sys;" : : : "memory");
+    else if (scope == DEV_BLOCK)
+        asm volatile("fence.acq_rel.cta;" : : : "memory");
     else
         asm volatile("fence.acq_rel.gpu;" : : : "memory");
 }
@@ -403,6 +437,11 @@ DEV_FN void dev_add64_relaxed(dev_word64 *word, uint64_t value)
     __atomic_fetch_add(word, value, __ATOMIC_RELAXED);
 }
 
+DEV_FN uint64_t dev_take64_relaxed(dev_word64 *word, uint64_t value)
+{
+    return __atomic_fetch_add(word, value, __ATOMIC_RELAXED);
+}
+
 DEV_FN uint64_t dev_add64_both(dev_word64 *word, uint64_t value)
 {
     return __atomic_fetch_add(word, value, __ATOMIC_ACQ_REL);
@@ -425,6 +464,16 @@ DEV_FN uint32_t dev_sub_release(uint32_t *word, uint32_t value)
 
 /* Both acquire and release: for a count whose last owner takes over what the others leave. */
 DEV_FN uint32_t dev_sub_both(uint32_t *word, uint32_t value)
+{
+    return __atomic_fetch_sub(word, value, __ATOMIC_ACQ_REL);
+}
+
+DEV_FN uint32_t dev_load_block(const uint32_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+DEV_FN uint32_t dev_sub_block(uint32_t *word, uint32_t value)
 {
     return __atomic_fetch_sub(word, value, __ATOMIC_ACQ_REL);
 }

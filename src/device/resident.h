@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * The life of a resident kernel's warps: warp 0 is the poller until the kernel leaves, every other
- * warp is a worker that waits for tasks. It takes the place of worker.h where workers cannot sleep
- * and words of the host are far away; what slots do, and what may be done to them, is the same
- * code.
+ * The life of a resident kernel's warps: warp 0 is the poller until the kernel leaves, the others
+ * of its block are aides (desk.h), every other warp is a worker that waits for tasks. It takes the
+ * place of worker.h where workers cannot sleep and words of the host are far away; what slots do,
+ * and what may be done to them, is the same code.
  *
  * The kernel leaves when it was stopped, when nothing has happened for park_ns (it parks, and a
  * submit wakes it), when queue 0 told it to park, or when it has stayed as long as it may
@@ -191,14 +191,19 @@ DEV_FN void dev_resident_worker(struct dev_runtime *rt, struct dev_room *room, u
     }
 }
 
-/* Runs warp `warp` of a launch until the kernel leaves. */
+/* Runs warp `warp` of a launch until the kernel leaves. The desk is the first block's, all zero but
+ * for the number of aides. */
 DEV_FN void dev_resident(struct dev_runtime *rt, const struct dev_launch *launch, uint32_t warp,
-                         struct dev_room *room)
+                         struct dev_room *room, struct dev_desk *desk)
 {
+    const uint32_t first = launch->block_warps; /* worker */
+    const uint32_t aide = dev_aide_number(warp, launch->block_warps);
     if (warp == 0)
-        dev_resident_poller(rt, launch, room);
-    else if (warp <= rt->workers)
-        dev_resident_worker(rt, room, warp - 1);
+        dev_resident_poller(rt, launch, room, desk);
+    else if (aide < desk->aides)
+        dev_aide(rt, room, desk, aide);
+    else if (warp >= first && warp - first < rt->workers)
+        dev_resident_worker(rt, room, warp - first);
 }
 
 #endif

@@ -55,12 +55,13 @@ DEV_NO_INLINE uint32_t dev_resident_news(struct dev_poller *p, uint32_t news)
 
 /* Polls until the kernel leaves. */
 DEV_FN void dev_resident_poller(struct dev_runtime *rt, const struct dev_launch *launch,
-                                struct dev_room *room)
+                                struct dev_room *room, struct dev_desk *desk)
 {
     struct dev_poller poller;
     struct dev_poller *p = &poller;
     p->rt = rt;
     p->room = room;
+    p->desk = desk;
     p->launch = launch;
     dev_poller_begin(p);
     struct dev_glance glance = p->glance;
@@ -79,7 +80,7 @@ DEV_FN void dev_resident_poller(struct dev_runtime *rt, const struct dev_launch 
                 quick = 0;
             }
         }
-        int ran = dev_look_one(p, &glance);
+        int ran = dev_look_one(p, &glance, news >> DEV_ROLE_SYSTEM & 1);
         uint32_t served = ran ? 0 : dev_look_flood(p, &glance, news);
         if (ran || served != 0) p->active_ns = 0;
         news &= ~served;
@@ -106,6 +107,7 @@ DEV_FN void dev_resident_poller(struct dev_runtime *rt, const struct dev_launch 
     dev_post_like(p, DEV_TASK_LEAVE, rt->workers, 0);
     DEV_FIRST
     {
+        dev_store_release(&desk->word, DEV_DESK_LEAVE, DEV_BLOCK);
         dev_vitals_pulse(rt, dev_clock_ns());
         dev_store_release(&rt->page->left, launch->number, DEV_SYSTEM);
     }

@@ -92,12 +92,19 @@ DEV_FN void dev_short_find_all(struct dev_runtime *rt, const struct dev_rows *ro
 
 /* One short program while it runs; the same in all lanes. */
 struct dev_short_slot {
-    uint32_t word[VYRE_SLOT_WORDS];
+    const uint32_t *arg; /* its arguments */
     uint64_t ticket;
+    uint32_t opcode;
     uint32_t program;
     uint32_t set;
-    uint32_t worker;
+    unsigned char *far_frame; /* the warp's in device memory */
 };
+
+/* What a print of a slot calls it. */
+DEV_FN uint32_t dev_short_log_place(const struct dev_queue *queue, uint64_t ticket)
+{
+    return ((uint32_t)ticket & (queue->setup.slots - 1)) * VYRE_SLOT_WORDS;
+}
 
 /* Makes the room ready for a slot; 0: the program is not what was loaded. */
 DEV_FN int dev_short_prepare(struct dev_runtime *rt, struct dev_frame *frame,
@@ -109,15 +116,14 @@ DEV_FN int dev_short_prepare(struct dev_runtime *rt, struct dev_frame *frame,
     block.bytes = handle->bytes;
     block.room = rt->room_bytes;
     block.frame_bytes = rt->frame_stride;
-    unsigned char *far_frame = (unsigned char *)dev_frame_at(rt, rt->worker_frame[slot->worker]);
-    if (!dev_warp_prepare(frame, &block, far_frame)) return 0;
+    if (!dev_warp_prepare(frame, &block, slot->far_frame)) return 0;
     DEV_FIRST
     {
-        dev_run_args_fill(&frame->args, slot->word + VYRE_SLOT_ARG0, NULL);
+        dev_run_args_fill(&frame->args, slot->arg, NULL);
         frame->rt = rt;
         frame->entry = NULL;
         frame->log = &rt->logs[queue->setup.tenant];
-        frame->log_place = ((uint32_t)slot->ticket & (queue->setup.slots - 1)) * VYRE_SLOT_WORDS;
+        frame->log_place = dev_short_log_place(queue, slot->ticket);
     }
     dev_warp_sync();
     dev_warp_bind(frame, &frame->args,
@@ -148,10 +154,10 @@ DEV_FN void dev_short_run(struct dev_runtime *rt, struct dev_frame *frame,
                           const struct dev_short_slot *slot, const struct dev_queue *queue,
                           struct dev_short_end *done)
 {
-    const uint32_t *grid = slot->word + VYRE_SLOT_ARG0;
+    const uint32_t *grid = slot->arg;
     const uint32_t total = grid[0] * grid[1] * grid[2];
     uint64_t steps = 0, out_of_bounds = 0;
-    done->end = dev_end_fault(slot->ticket, slot->word[VYRE_SLOT_OPCODE], 0);
+    done->end = dev_end_fault(slot->ticket, slot->opcode, 0);
     for (uint32_t i = 0; i < VYRE_COMPLETION_RESULTS; i++)
         done->result[i] = 0;
     if (dev_warp_first(dev_load_relaxed(&rt->shutdown)))
@@ -188,14 +194,16 @@ DEV_FN void dev_short_run_all(struct dev_runtime *rt, struct dev_frame *frame,
     for (uint32_t k = 0; k < task->count; k++) {
         struct dev_short_slot slot;
         struct dev_short_end done;
-        uint32_t row[VYRE_COMPLETION_WORDS];
+        uint32_t word[VYRE_SLOT_WORDS], row[VYRE_COMPLETION_WORDS];
         if ((runs >> k & 1) == 0) continue;
         for (uint32_t w = 0; w < VYRE_SLOT_WORDS; w++)
-            slot.word[w] = dev_warp_word32(kept[w], k);
+            word[w] = dev_warp_word32(kept[w], k);
+        slot.arg = word + VYRE_SLOT_ARG0;
+        slot.opcode = word[VYRE_SLOT_OPCODE];
         slot.ticket = task->first + k;
         slot.program = dev_warp_word32(found->program, k);
         slot.set = dev_warp_word32(found->set, k);
-        slot.worker = worker;
+        slot.far_frame = (unsigned char *)dev_frame_at(rt, rt->worker_frame[worker]);
         dev_short_run(rt, frame, &slot, queue, &done);
         dev_row_end(row, &done.end);
         row[VYRE_COMPLETION_LAP] = 0; /* comes last */

@@ -16,8 +16,6 @@
 #include "device/warp_frame.h"
 #include "vm/arith.h"
 
-#define DEV_PASS 4u /* words of a register that a lane of the warp takes at once */
-
 #if defined(__CUDACC__)
 #    define DEV_UNROLL _Pragma("unroll")
 #else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
  * Code as a warp keeps it in its room: checked and decoded once, when the room is made ready for a
- * program. Operands are offsets in the room. What is rare, or cannot be, is left to the interpreter
+ * program. Operands are places in the room. What is rare, or cannot be, is left to the interpreter
  * that looks at every number (warp_interp.h).
  */
 #ifndef VYRE_DEVICE_WARP_DECODE_H
@@ -37,24 +37,39 @@ case VM_OP_##name:                                                              
 
 /* What the loop does with an instruction. */
 enum dev_class {
-    DEV_CLASS_W1 = 1, /* words from as many words */
-    DEV_CLASS_W2 = 2,
-    DEV_CLASS_W3 = 3,
-    DEV_CLASS_LOAD = 4, /* a word of a buffer, at an index of each lane's */
-    DEV_CLASS_STORE = 5,
-    DEV_CLASS_CONTROL = 6,
-    DEV_CLASS_ID = 7,       /* LOCALID or GLOBALID where lanes count up along x */
-    DEV_CLASS_SCALAR = 8,   /* a scalar from scalars, or from words of the frame */
-    DEV_CLASS_LOAD_ONE = 9, /* a scalar from a buffer, at an index that is a scalar */
-    DEV_CLASS_RARE = 10     /* anything else, or damaged: the other interpreter says */
+    DEV_CLASS_WORDS = 1,  /* words from words, lane by lane: its function is called */
+    DEV_CLASS_SCALAR = 2, /* a scalar from scalars, or from words of the frame: the same */
+    DEV_CLASS_LOAD = 3,   /* a word of a buffer, at an index of each lane's */
+    DEV_CLASS_STORE = 4,
+    DEV_CLASS_CONTROL = 5,
+    DEV_CLASS_ID = 6,       /* LOCALID or GLOBALID where lanes count up along x */
+    DEV_CLASS_LOAD_ONE = 7, /* a scalar from a buffer, at an index that is a scalar */
+    DEV_CLASS_RARE = 8      /* anything else, or damaged: the other interpreter says */
 };
 
-/* An operand is its offset in the room; of a vector, with this bit. */
+/* An operand is its place in the room; of a vector, with this bit. */
 #define DEV_EACH 0x80000000u
+
+/* Places in the room are offsets from an origin. On a GPU that is the beginning of shared memory,
+ * whose addresses have 32 bits: so they are addresses, and nothing need be added. */
+#if defined(__CUDACC__)
+DEV_FN uint32_t dev_near_place(const void *room)
+{
+    return (uint32_t)__cvta_generic_to_shared(room);
+}
+#else
+DEV_FN uint32_t dev_near_place(const void *room)
+{
+    (void)room;
+    return 0;
+}
+#endif
+
+#define DEV_PASS 4u /* words of a register that a lane of the warp takes at once */
 
 /* A scalar lies there as often as a lane of the warp reads words of a register at once: so it is
  * read as if it were one. */
-#define DEV_SCALAR_WORDS 4u
+#define DEV_SCALAR_WORDS DEV_PASS
 
 struct dev_op {
     uint32_t op; /* opcode, class << 8, flags << 16 */
@@ -63,15 +78,53 @@ struct dev_op {
     uint32_t b;
     uint32_t c; /* of a control instruction: its cost, times the units */
     uint32_t imm;
-    uint32_t reserved[2];
+    uint64_t run; /* the function of words from words (dev_words_run) */
 };
 
 static_assert(sizeof(struct dev_op) == 32, "two loads");
 
+/* Places behind the last one: the loop reads ahead. The first of them says that there is none. */
+#define DEV_OPS_BEHIND 3u
+
+DEV_FN uint32_t dev_op_class(const struct dev_op *op)
+{
+    return op->op >> 8 & 0xFFu;
+}
+
+/* Words from words have functions for the registers that they are called with, so that none of
+ * them asks (warp_words.h). */
+enum dev_words_variant {
+    DEV_WORDS_PART = 0,   /* less than a pass of four units, no mask */
+    DEV_WORDS_ONE = 1,    /* one whole pass */
+    DEV_WORDS_TWO = 2,    /* two */
+    DEV_WORDS_ANY = 3,    /* any other number */
+    DEV_WORDS_MASKED = 4, /* any number, with a mask */
+    DEV_WORDS_SCALAR = 5,
+    DEV_WORDS_VARIANTS = 6
+};
+
+DEV_FN uint32_t dev_words_variant(uint32_t units, uint32_t masked)
+{
+    if (masked != 0) return DEV_WORDS_MASKED;
+    if (units < DEV_PASS) return DEV_WORDS_PART;
+    if (units == DEV_PASS) return DEV_WORDS_ONE;
+    return units == 2 * DEV_PASS ? (uint32_t)DEV_WORDS_TWO : (uint32_t)DEV_WORDS_ANY;
+}
+
+/* What dev_op.run is for the function of an opcode (warp_words.h). */
+#if defined(__CUDACC__)
+static __device__ uint64_t dev_words_run(uint32_t op, uint32_t variant);
+#else
+DEV_FN uint64_t dev_words_run(uint32_t op, uint32_t variant)
+{
+    return (uint64_t)op * DEV_WORDS_VARIANTS + variant;
+}
+#endif
+
 /* What a decoder needs to know. */
 struct dev_decoder {
     const struct vm_header *header;
-    uint32_t registers, scalars, views; /* offsets in the room */
+    uint32_t frame, registers, scalars, views; /* places in the room */
     uint32_t units;
 };
 
@@ -90,8 +143,7 @@ DEV_FN uint32_t dev_decode_operand(const struct dev_decoder *decoder, uint32_t n
 /* Which class an instruction is of, and how many of b, c and d it has; a it has always. */
 DEV_FN uint32_t dev_decode_class(const struct dev_decoder *decoder, const struct vm_insn *in)
 {
-    uint32_t sources = dev_alu_sources(in->op);
-    if (sources != 0) return sources;
+    if (dev_alu_sources(in->op) != 0) return DEV_CLASS_WORDS;
     switch (in->op) {
     case VM_OP_LD32:
     case VM_OP_LDF32:
@@ -117,7 +169,9 @@ DEV_FN uint32_t dev_decode_class(const struct dev_decoder *decoder, const struct
 DEV_FN uint32_t dev_decode_word(const struct dev_decoder *decoder, const struct vm_insn *in)
 {
     if (in->op == VM_OP_GROUPID)
-        return in->imm < 3 ? (uint32_t)offsetof(struct dev_frame, group) + in->imm * 4 : DEV_NONE;
+        return in->imm < 3
+                   ? decoder->frame + (uint32_t)offsetof(struct dev_frame, group) + in->imm * 4
+                   : DEV_NONE;
     if (in->imm >= decoder->header->buffer_count) return DEV_NONE;
     return decoder->views + in->imm * (uint32_t)sizeof(struct dev_view) +
            (uint32_t)offsetof(struct dev_view, count);
@@ -149,14 +203,14 @@ DEV_FN struct dev_op dev_decode(const struct dev_decoder *decoder, const struct 
                                 uint32_t pc)
 {
     struct dev_op op;
-    uint32_t class_of = dev_decode_class(decoder, in);
+    uint32_t class_of = dev_decode_class(decoder, in), sources = dev_alu_sources(in->op);
     int sound = 1;
     op.imm = in->imm;
     op.d = dev_decode_operand(decoder, in->d);
     op.a = dev_decode_operand(decoder, in->a);
     op.b = dev_decode_operand(decoder, in->b);
     op.c = dev_decode_operand(decoder, in->c);
-    op.reserved[0] = op.reserved[1] = 0;
+    op.run = 0;
     if ((class_of == DEV_CLASS_LOAD || class_of == DEV_CLASS_LOAD_ONE ||
          class_of == DEV_CLASS_STORE) &&
         in->imm >= decoder->header->buffer_count)
@@ -165,20 +219,24 @@ DEV_FN struct dev_op dev_decode(const struct dev_decoder *decoder, const struct 
     if (class_of == DEV_CLASS_CONTROL) {
         sound = dev_decode_control(decoder, in, pc, &op);
     } else if (class_of != DEV_CLASS_RARE) {
-        if (class_of != DEV_CLASS_W2 && class_of != DEV_CLASS_W3 && class_of != DEV_CLASS_STORE)
-            op.b = op.a;
-        if (class_of != DEV_CLASS_W3) op.c = op.a;
+        if (sources < 2 && class_of != DEV_CLASS_STORE) op.b = op.a;
+        if (sources < 3) op.c = op.a;
         if (class_of == DEV_CLASS_STORE) op.d = op.a;
         if (class_of == DEV_CLASS_ID) op.a = op.b = op.c = op.d;
         sound = op.a != DEV_NONE && op.b != DEV_NONE && op.c != DEV_NONE && op.d != DEV_NONE;
         /* A scalar is made of scalars. */
-        if (class_of <= DEV_CLASS_W3 && !(op.d & DEV_EACH)) class_of = DEV_CLASS_SCALAR;
+        if (class_of == DEV_CLASS_WORDS && !(op.d & DEV_EACH)) class_of = DEV_CLASS_SCALAR;
         if (class_of == DEV_CLASS_SCALAR || class_of == DEV_CLASS_LOAD_ONE)
             sound = sound && !((op.a | op.b | op.c | op.d) & DEV_EACH);
         if (class_of == DEV_CLASS_LOAD || class_of == DEV_CLASS_ID)
             sound = sound && (op.d & DEV_EACH) != 0;
     }
     if (!sound) class_of = DEV_CLASS_RARE;
+    if (class_of <= DEV_CLASS_SCALAR)
+        op.run = dev_words_run(sources != 0 ? in->op : (uint32_t)VM_OP_MOV,
+                               class_of == DEV_CLASS_SCALAR
+                                   ? (uint32_t)DEV_WORDS_SCALAR
+                                   : dev_words_variant(decoder->units, in->flags & VM_MASKED));
     op.op = in->op | class_of << 8 | (uint32_t)(in->flags & VM_MASKED) << 16;
     return op;
 }

@@ -58,7 +58,7 @@ DEV_FN uint64_t dev_part_bytes(const struct vm_header *program, uint32_t part)
         return (program->register_count != 0 ? program->register_count : 1u) * units * DEV_WARP *
                sizeof(uint32_t);
     case DEV_PART_CODE:
-        return (program->code_count + 1u) * sizeof(struct dev_op);
+        return (program->code_count + DEV_OPS_BEHIND) * sizeof(struct dev_op);
     default:
         return program->shared_bytes;
     }
@@ -179,9 +179,10 @@ DEV_FN void dev_warp_code(struct dev_frame *frame, const struct dev_warp_layout 
     struct dev_decoder decoder;
     if (frame->quick == 0) return;
     decoder.header = &frame->header;
-    decoder.registers = at->near_at[DEV_PART_REGISTERS];
-    decoder.scalars = at->near_at[DEV_PART_SCALARS];
-    decoder.views = at->near_at[DEV_PART_VIEWS];
+    decoder.frame = dev_near_place(frame);
+    decoder.registers = decoder.frame + at->near_at[DEV_PART_REGISTERS];
+    decoder.scalars = decoder.frame + at->near_at[DEV_PART_SCALARS];
+    decoder.views = decoder.frame + at->near_at[DEV_PART_VIEWS];
     decoder.units = dev_units(frame->header.lanes);
     DEV_ROLES(l)
     {

@@ -378,14 +378,15 @@ DEV_NO_INLINE uint32_t dev_core_run(struct dev_frame *frame, int one)
 DEV_FN void dev_quick_open(struct dev_quick *q, struct dev_frame *frame)
 {
     const unsigned char *room = (const unsigned char *)frame;
-    q->room = dev_near_base(frame);
-    q->code = frame->quick;
-    q->masks = (uint32_t)((const unsigned char *)frame->masks - room);
-    q->views = (uint32_t)((const unsigned char *)frame->views - room);
-    q->actives = (uint32_t)offsetof(struct dev_frame, active);
+    const uint32_t place = dev_near_place(frame);
+    q->span.room = dev_near_base(frame);
+    q->span.code = place + frame->quick;
+    q->masks = place + (uint32_t)((const unsigned char *)frame->masks - room);
+    q->views = place + (uint32_t)((const unsigned char *)frame->views - room);
+    q->actives = place + (uint32_t)offsetof(struct dev_frame, active);
     q->lanes = frame->header.lanes;
     q->units = dev_units(q->lanes);
-    q->row = q->units * DEV_WARP * 4;
+    q->span.row = q->units * DEV_WARP * 4;
     q->level_count = frame->header.level_count;
     q->code_count = frame->header.code_count;
     q->first_id = frame->group[0] * frame->header.workgroup[0];
@@ -397,18 +398,14 @@ DEV_FN void dev_quick_open(struct dev_quick *q, struct dev_frame *frame)
     {
         mine[DEV_MINE(l)] = l * DEV_PASS * 4;
     }
-    DEV_ROLES(l)
-    {
-        q->place[DEV_MINE(l)] = dev_warp_word32(mine, l);
-    }
+    q->place = dev_warp_word32(mine, dev_lane());
 }
 
 DEV_FN void dev_quick_load_state(struct dev_quick *q, const struct dev_frame *frame)
 {
     q->pc = frame->pc;
     q->steps = frame->steps;
-    q->level = frame->level;
-    q->active = frame->active[frame->level];
+    dev_quick_at(q, frame->level, frame->active[frame->level]);
 }
 
 /* Says what was lost at an instruction, or that it is damaged. */
@@ -421,14 +418,21 @@ DEV_NO_INLINE uint32_t dev_quick_tell(struct dev_frame *frame, struct dev_lost l
 }
 
 /* Runs what is not words from words: how it ended, with the frame kept; DEV_CORE_GO: the pc stands
- * at the next instruction. */
+ * at the next instruction. `next` is the one behind it. */
 DEV_INLINE uint32_t dev_quick_other(struct dev_quick *q, struct dev_frame *frame,
-                                    const struct dev_op *op, uint32_t class_of)
+                                    const struct dev_op *op, const struct dev_op *next)
 {
+    const uint32_t class_of = dev_op_class(op);
     struct dev_lost lost = {0, 0, 0};
     uint32_t end = DEV_QUICK_GO;
-    if (class_of == DEV_CLASS_SCALAR) {
-        dev_quick_scalar(q, op);
+    if (class_of == DEV_CLASS_LOAD) {
+        if (dev_quick_pair(q, op, next) &&
+            (q->units <= DEV_PASS ? dev_quick_load_both(q, op, next, 1)
+                                  : dev_quick_load_both(q, op, next, 2))) {
+            q->pc += 2;
+            return DEV_CORE_GO;
+        }
+        end = dev_quick_load(q, op, &lost);
     } else if (class_of == DEV_CLASS_CONTROL) {
         q->pc++;
         end = dev_quick_control(q, op);
@@ -437,12 +441,10 @@ DEV_INLINE uint32_t dev_quick_other(struct dev_quick *q, struct dev_frame *frame
         if (end == DEV_QUICK_END) return DEV_FRAME_ENDED;
         if (end == DEV_QUICK_OVER) return DEV_FRAME_TURN_OVER;
         return dev_quick_tell(frame, lost);
-    } else if (class_of == DEV_CLASS_LOAD) {
-        end = dev_quick_load(q, op, &lost);
-    } else if (class_of == DEV_CLASS_LOAD_ONE) {
-        end = dev_quick_load_one(q, op, &lost);
     } else if (class_of == DEV_CLASS_STORE) {
         end = dev_quick_store(q, op, &lost);
+    } else if (class_of == DEV_CLASS_LOAD_ONE) {
+        end = dev_quick_load_one(q, op, &lost);
     } else if (class_of == DEV_CLASS_ID) {
         dev_quick_id(q, op);
     } else {
@@ -473,17 +475,26 @@ DEV_NO_INLINE uint32_t dev_quick_run(struct dev_frame *frame)
             dev_frame_keep(frame, q.pc, q.level, q.steps);
             return dev_quick_tell(frame, (struct dev_lost){0, 0, 0});
         }
-        struct dev_op op = dev_near_op(q.room, q.code + q.pc * size);
-        uint32_t class_of = op.op >> 8 & 0xFFu;
-        /* Words from words follow each other. */
-        while (class_of <= DEV_CLASS_W3) {
-            const struct dev_op next = dev_near_op(q.room, q.code + (q.pc + 1) * size);
-            dev_quick_words(&q, &op, class_of);
+        uint32_t at = q.span.code + q.pc * size;
+        struct dev_op op = dev_near_op(q.span.room, at);
+        struct dev_op next = dev_near_op(q.span.room, at + size);
+        /* Words from words follow each other; two at a time, so that neither is moved. */
+        while (dev_op_class(&op) <= DEV_CLASS_SCALAR) {
+            dev_quick_words(&q, &op);
+            op = dev_near_op(q.span.room, at + 2 * size);
             q.pc++;
-            op = next;
-            class_of = op.op >> 8 & 0xFFu;
+            if (dev_op_class(&next) > DEV_CLASS_SCALAR) {
+                const struct dev_op after = op;
+                op = next;
+                next = after;
+                break;
+            }
+            dev_quick_words(&q, &next);
+            next = dev_near_op(q.span.room, at + 3 * size);
+            q.pc++;
+            at += 2 * size;
         }
-        end = dev_quick_other(&q, frame, &op, class_of);
+        end = dev_quick_other(&q, frame, &op, &next);
     }
     return end;
 }

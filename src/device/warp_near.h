@@ -4,21 +4,22 @@
  * and decoded once (warp_decode.h), so an instruction costs what it does: no number is looked up or
  * bounded any more.
  *
- * On a GPU the room is shared memory. Its addresses have 32 bits, and are used as such: a pointer
- * that might be anywhere costs several times as much.
+ * On a GPU the room is shared memory. Its addresses have 32 bits, and are used as such
+ * (dev_near_place): a pointer that might be anywhere costs several times as much.
  */
 #ifndef VYRE_DEVICE_WARP_NEAR_H
 #define VYRE_DEVICE_WARP_NEAR_H
 
 #include "device/warp_memory.h"
 
-/* Words of the room. */
+/* Words of the room, at a place from its origin. */
 #if defined(__CUDACC__)
-typedef uint32_t dev_near;
+typedef uint32_t dev_near; /* always 0 */
 
 DEV_FN dev_near dev_near_base(const void *room)
 {
-    return (uint32_t)__cvta_generic_to_shared(room);
+    (void)room;
+    return 0;
 }
 
 DEV_FN uint32_t dev_near_get(dev_near base, uint32_t at)
@@ -31,6 +32,14 @@ DEV_FN uint32_t dev_near_get(dev_near base, uint32_t at)
 DEV_FN void dev_near_set(dev_near base, uint32_t at, uint32_t word)
 {
     asm volatile("st.shared.u32 [%0], %1;" : : "r"(base + at), "r"(word) : "memory");
+}
+
+/* `at` is a multiple of 8. */
+DEV_FN uint64_t dev_near_get64(dev_near base, uint32_t at)
+{
+    uint64_t word;
+    asm volatile("ld.shared.u64 %0, [%1];" : "=l"(word) : "r"(base + at) : "memory");
+    return word;
 }
 
 /* Four words side by side; `at` is a multiple of 16. */
@@ -48,9 +57,18 @@ DEV_FN struct dev_four dev_near_get4(dev_near base, uint32_t at)
     return four;
 }
 
+DEV_FN void dev_near_set4(dev_near base, uint32_t at, struct dev_four four)
+{
+    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};"
+                 :
+                 : "r"(base + at), "r"(four.word[0]), "r"(four.word[1]), "r"(four.word[2]),
+                   "r"(four.word[3])
+                 : "memory");
+}
+
 /* Stores, without a branch: the four words where `at` is below `end`, or those with a bit in
  * `takers`. */
-DEV_FN void dev_near_set4(dev_near base, uint32_t at, uint32_t end, struct dev_four four)
+DEV_FN void dev_near_set4_below(dev_near base, uint32_t at, uint32_t end, struct dev_four four)
 {
     asm volatile("{ .reg .pred p;\n\t"
                  "setp.lt.u32 p, %0, %1;\n\t"
@@ -93,10 +111,12 @@ DEV_FN struct dev_op dev_near_op(dev_near base, uint32_t at)
                  : "=r"(op.op), "=r"(op.d), "=r"(op.a), "=r"(op.b)
                  : "r"(base + at)
                  : "memory");
-    asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];"
-                 : "=r"(op.c), "=r"(op.imm)
+    uint32_t low, high;
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(op.c), "=r"(op.imm), "=r"(low), "=r"(high)
                  : "r"(base + at + 16)
                  : "memory");
+    op.run = (uint64_t)high << 32 | low;
     return op;
 }
 #else
@@ -117,6 +137,11 @@ DEV_FN void dev_near_set(dev_near base, uint32_t at, uint32_t word)
     *(uint32_t *)(void *)(base + at) = word;
 }
 
+DEV_FN uint64_t dev_near_get64(dev_near base, uint32_t at)
+{
+    return *(const uint64_t *)(const void *)(base + at);
+}
+
 struct dev_four {
     uint32_t word[4];
 };
@@ -126,9 +151,14 @@ DEV_FN struct dev_four dev_near_get4(dev_near base, uint32_t at)
     return *(const struct dev_four *)(const void *)(base + at);
 }
 
-DEV_FN void dev_near_set4(dev_near base, uint32_t at, uint32_t end, struct dev_four four)
+DEV_FN void dev_near_set4(dev_near base, uint32_t at, struct dev_four four)
 {
-    if (at < end) *(struct dev_four *)(void *)(base + at) = four;
+    *(struct dev_four *)(void *)(base + at) = four;
+}
+
+DEV_FN void dev_near_set4_below(dev_near base, uint32_t at, uint32_t end, struct dev_four four)
+{
+    if (at < end) dev_near_set4(base, at, four);
 }
 
 DEV_FN void dev_near_set_some(dev_near base, uint32_t at, uint32_t takers, struct dev_four four)
@@ -143,23 +173,6 @@ DEV_FN struct dev_op dev_near_op(dev_near base, uint32_t at)
 }
 #endif
 
-/* The state of the loop: as struct dev_core, but in the room's addresses. */
-struct dev_quick {
-    dev_near room;
-    uint32_t code, masks, views, actives; /* offsets */
-    uint32_t units, lanes, level_count, code_count;
-    uint32_t row;      /* bytes of a register */
-    uint32_t first_id; /* invocation id of lane 0 along x */
-    uint32_t pc, level, active;
-    uint32_t place[DEV_WARP_ROLES]; /* of a lane's first quad */
-    uint64_t steps, limit;
-};
-
-DEV_FN uint32_t dev_quick_mask(const struct dev_quick *q, uint32_t unit)
-{
-    return dev_near_get(q->room, q->masks + (q->level * q->units + unit) * 4);
-}
-
 /*
  * An instruction goes through a register in passes of four units, and a lane of the warp has four
  * neighbours of them, a quad: one access for four words. Places are bytes from the register's
@@ -169,35 +182,30 @@ DEV_FN uint32_t dev_quick_mask(const struct dev_quick *q, uint32_t unit)
  */
 #define DEV_PASS_BYTES (DEV_PASS * DEV_WARP * 4u)
 
-struct dev_quads {
-    uint32_t at[DEV_WARP_ROLES];
+struct dev_span {
+    dev_near room;
+    uint32_t row;   /* bytes of a register */
+    uint32_t code;  /* place of the decoded code */
+    uint32_t masks; /* of the masks of this level */
 };
 
-DEV_INLINE void dev_quads_first(const struct dev_quick *q, struct dev_quads *quads)
-{
-    DEV_ROLES(l)
-    {
-        quads->at[DEV_MINE(l)] = q->place[DEV_MINE(l)];
-    }
-}
+/* The place of role l, from that of the first one. (On a GPU a lane knows its own.) */
+#if defined(__CUDACC__)
+#    define DEV_PLACE(place, l) (place)
+#else
+#    define DEV_PLACE(place, l) ((place) + (l)*DEV_PASS * 4u)
+#endif
 
-DEV_INLINE void dev_quads_next(struct dev_quads *quads)
-{
-    DEV_ROLES(l)
-    {
-        quads->at[DEV_MINE(l)] += DEV_PASS_BYTES;
-    }
-}
-
-DEV_INLINE void dev_quads_get(const struct dev_quick *q, const struct dev_quads *quads,
-                              uint32_t operand, struct dev_pass *pass)
+/* `whole`: all places of the pass are the register's. */
+DEV_INLINE void dev_quads_get(const struct dev_span *span, uint32_t place, uint32_t operand,
+                              int whole, struct dev_pass *pass)
 {
     const uint32_t each = 0u - (operand >> 31), base = operand & ~DEV_EACH;
     DEV_ROLES(l)
     {
-        const uint32_t at = quads->at[DEV_MINE(l)];
+        const uint32_t at = DEV_PLACE(place, l);
         const struct dev_four four =
-            dev_near_get4(q->room, at < q->row ? base + (at & each) : q->code);
+            dev_near_get4(span->room, whole || at < span->row ? base + (at & each) : span->code);
         DEV_UNROLL
         for (uint32_t k = 0; k < DEV_PASS; k++)
             pass->word[k][DEV_MINE(l)] = four.word[k];
@@ -205,138 +213,70 @@ DEV_INLINE void dev_quads_get(const struct dev_quick *q, const struct dev_quads 
 }
 
 /* A bit for each lane of a quad that is in the mask. */
-DEV_INLINE uint32_t dev_quad_takers(const struct dev_quick *q, uint32_t at)
+DEV_INLINE uint32_t dev_quad_takers(const struct dev_span *span, uint32_t at)
 {
-    const uint32_t unit = at < q->row ? at / (4 * DEV_WARP) : 0;
-    const uint32_t takers = dev_quick_mask(q, unit) >> at / 4 % DEV_WARP & 15u;
-    return at < q->row ? takers : 0;
+    const uint32_t unit = at < span->row ? at / (4 * DEV_WARP) : 0;
+    const uint32_t takers =
+        dev_near_get(span->room, span->masks + unit * 4) >> at / 4 % DEV_WARP & 15u;
+    return at < span->row ? takers : 0;
 }
 
-DEV_INLINE void dev_quads_set(const struct dev_quick *q, const struct dev_quads *quads,
-                              const struct dev_op *op, const struct dev_pass *pass)
+/* How the quads of a pass are written. */
+enum dev_quads_how { DEV_QUADS_WHOLE, DEV_QUADS_PART, DEV_QUADS_MASKED };
+
+DEV_INLINE void dev_quads_set(const struct dev_span *span, uint32_t place, uint32_t d,
+                              enum dev_quads_how how, const struct dev_pass *pass)
 {
-    const uint32_t base = op->d & ~DEV_EACH;
-    const int masked = (op->op >> 16 & VM_MASKED) != 0 && q->active != q->lanes;
+    const uint32_t base = d & ~DEV_EACH;
     DEV_ROLES(l)
     {
-        const uint32_t at = quads->at[DEV_MINE(l)];
+        const uint32_t at = DEV_PLACE(place, l);
         struct dev_four four;
         DEV_UNROLL
         for (uint32_t k = 0; k < DEV_PASS; k++)
             four.word[k] = pass->word[k][DEV_MINE(l)];
-        if (masked)
-            dev_near_set_some(q->room, base + at, dev_quad_takers(q, at), four);
+        if (how == DEV_QUADS_MASKED)
+            dev_near_set_some(span->room, base + at, dev_quad_takers(span, at), four);
+        else if (how == DEV_QUADS_PART)
+            dev_near_set4_below(span->room, base + at, base + span->row, four);
         else
-            dev_near_set4(q->room, base + at, base + q->row, four);
+            dev_near_set4(span->room, base + at, four);
     }
 }
-
-/* One instruction for all lanes: all that differs from one to the other is known to the compiler.
- */
-#define DEV_QUICK(name, sources, expression)                                                       \
-case VM_OP_##name: {                                                                               \
-    struct dev_quads quads;                                                                        \
-    dev_quads_first(q, &quads);                                                                    \
-    for (uint32_t first = 0;;) {                                                                   \
-        struct dev_pass pa, pb, pc, result;                                                        \
-        dev_quads_get(q, &quads, op->a, &pa);                                                      \
-        pb = pc = pa;                                                                              \
-        if ((sources) >= 2) dev_quads_get(q, &quads, op->b, &pb);                                  \
-        if ((sources) >= 3) dev_quads_get(q, &quads, op->c, &pc);                                  \
-        DEV_COMPUTE(expression)                                                                    \
-        dev_quads_set(q, &quads, op, &result);                                                     \
-        first += DEV_PASS_BYTES;                                                                   \
-        if (first >= q->row) break;                                                                \
-        dev_quads_next(&quads);                                                                    \
-    }                                                                                              \
-    break;                                                                                         \
-}
-
-#define DEV_QUICK_NONE(name, expression)
-#define DEV_QUICK_1(name, expression) DEV_QUICK(name, 1, expression)
-#define DEV_QUICK_2(name, expression) DEV_QUICK(name, 2, expression)
-#define DEV_QUICK_3(name, expression) DEV_QUICK(name, 3, expression)
-#define DEV_QUICK_D1                  DEV_QUICK_NONE
-#define DEV_QUICK_D2                  DEV_QUICK_NONE
-#define DEV_QUICK_C1                  DEV_QUICK_NONE
-#define DEV_QUICK_C2                  DEV_QUICK_NONE
-
-/* Words from words, for the lanes of a vector. */
-DEV_INLINE void dev_quick_words(const struct dev_quick *q, const struct dev_op *op,
-                                uint32_t sources)
-{
-    if (sources == 2) {
-        switch (op->op & 0xFFu) {
-#define DEV_QUICK_W1                                       DEV_QUICK_NONE
-#define DEV_QUICK_W2                                       DEV_QUICK_2
-#define DEV_QUICK_W3                                       DEV_QUICK_NONE
-#define VM_ALU(name, text, shape, types, expression, what) DEV_QUICK_##shape(name, expression)
-#include "vm/opcodes.def"
-        default:
-            break;
-        }
-    } else if (sources == 3) {
-        switch (op->op & 0xFFu) {
-#undef DEV_QUICK_W2
-#undef DEV_QUICK_W3
-#define DEV_QUICK_W2                                       DEV_QUICK_NONE
-#define DEV_QUICK_W3                                       DEV_QUICK_3
-#define VM_ALU(name, text, shape, types, expression, what) DEV_QUICK_##shape(name, expression)
-#include "vm/opcodes.def"
-        default:
-            break;
-        }
-    } else {
-        switch (op->op & 0xFFu) {
-#undef DEV_QUICK_W1
-#undef DEV_QUICK_W3
-#define DEV_QUICK_W1 DEV_QUICK_1
-#define DEV_QUICK_W3 DEV_QUICK_NONE
-            DEV_QUICK(MOV, 1, a)
-#define VM_ALU(name, text, shape, types, expression, what) DEV_QUICK_##shape(name, expression)
-#include "vm/opcodes.def"
-        default:
-            break;
-        }
-    }
-}
-
-#undef DEV_QUICK_W1
-#undef DEV_QUICK_W2
-#undef DEV_QUICK_W3
 
 /* Writes a scalar: whoever still reads it goes first, whoever reads it next comes after. */
-DEV_INLINE void dev_quick_scalar_put(const struct dev_quick *q, uint32_t d, uint32_t value)
+DEV_INLINE void dev_near_scalar_put(dev_near room, uint32_t d, uint32_t value)
 {
     const struct dev_four four = {{value, value, value, value}};
     dev_warp_sync();
-    DEV_FIRST dev_near_set4(q->room, d, DEV_NONE, four);
+    DEV_FIRST dev_near_set4(room, d, four);
     dev_warp_sync();
 }
 
-/* The same for a scalar: every lane computes it. */
-DEV_INLINE void dev_quick_scalar(const struct dev_quick *q, const struct dev_op *op)
+/* The state of the loop: as struct dev_core, but in the room's addresses. */
+struct dev_quick {
+    struct dev_span span;
+    uint32_t masks, views, actives; /* places */
+    uint32_t units, lanes, level_count, code_count;
+    uint32_t first_id; /* invocation id of lane 0 along x */
+    uint32_t pc, level, active;
+    uint32_t place; /* of a lane's first quad */
+    uint64_t steps, limit;
+};
+
+/* Whether only some lanes take the result. */
+DEV_INLINE int dev_quick_masked(const struct dev_quick *q, const struct dev_op *op)
 {
-    const uint32_t a = dev_near_get(q->room, op->a), b = dev_near_get(q->room, op->b),
-                   c = dev_near_get(q->room, op->c);
-    uint32_t result = a; /* MOV */
-    switch (op->op & 0xFFu) {
-#define DEV_SCALAR_W1(name, expression)                                                            \
-case VM_OP_##name:                                                                                 \
-    result = (expression);                                                                         \
-    break;
-#define DEV_SCALAR_W2 DEV_SCALAR_W1
-#define DEV_SCALAR_W3 DEV_SCALAR_W1
-#define DEV_SCALAR_D1(name, expression)
-#define DEV_SCALAR_D2(name, expression)
-#define DEV_SCALAR_C1(name, expression)
-#define DEV_SCALAR_C2(name, expression)
-#define VM_ALU(name, text, shape, types, expression, what) DEV_SCALAR_##shape(name, expression)
-#include "vm/opcodes.def"
-    default:
-        break;
-    }
-    dev_quick_scalar_put(q, op->d, result);
+    return (op->op >> 16 & VM_MASKED) != 0 && q->active != q->lanes;
+}
+
+DEV_INLINE void dev_quick_set(const struct dev_quick *q, const struct dev_op *op, uint32_t place,
+                              const struct dev_pass *pass)
+{
+    if (dev_quick_masked(q, op))
+        dev_quads_set(&q->span, place, op->d, DEV_QUADS_MASKED, pass);
+    else
+        dev_quads_set(&q->span, place, op->d, DEV_QUADS_PART, pass);
 }
 
 /* How an instruction ended. */
@@ -352,36 +292,39 @@ enum dev_quick_end {
 DEV_FN void dev_quick_id(const struct dev_quick *q, const struct dev_op *op)
 {
     const uint32_t base = (op->op & 0xFFu) == VM_OP_GLOBALID ? q->first_id : 0;
-    struct dev_quads quads;
-    dev_quads_first(q, &quads);
-    for (uint32_t first = 0;;) {
+    uint32_t place = q->place;
+    for (uint32_t first = 0; first < q->units; first += DEV_PASS) {
         struct dev_pass result;
         DEV_UNROLL
         for (uint32_t k = 0; k < DEV_PASS; k++) {
             DEV_ROLES(l)
             {
-                result.word[k][DEV_MINE(l)] = base + quads.at[DEV_MINE(l)] / 4 + k;
+                result.word[k][DEV_MINE(l)] = base + DEV_PLACE(place, l) / 4 + k;
             }
         }
-        dev_quads_set(q, &quads, op, &result);
-        first += DEV_PASS;
-        if (first >= q->units) break;
-        dev_quads_next(&quads);
+        dev_quick_set(q, op, place, &result);
+        place += DEV_PASS_BYTES;
     }
+}
+
+/* Goes on at a level with so many lanes. */
+DEV_FN void dev_quick_at(struct dev_quick *q, uint32_t level, uint32_t active)
+{
+    q->level = level;
+    q->active = active;
+    q->span.masks = q->masks + level * q->units * 4;
 }
 
 DEV_FN void dev_quick_level(struct dev_quick *q, uint32_t level, uint32_t active)
 {
-    DEV_FIRST dev_near_set(q->room, q->actives + level * 4, active);
+    DEV_FIRST dev_near_set(q->span.room, q->actives + level * 4, active);
     dev_warp_sync();
-    q->level = level;
-    q->active = active;
+    dev_quick_at(q, level, active);
 }
 
 DEV_FN void dev_quick_back(struct dev_quick *q, uint32_t level)
 {
-    q->level = level;
-    q->active = dev_near_get(q->room, q->actives + level * 4);
+    dev_quick_at(q, level, dev_near_get(q->span.room, q->actives + level * 4));
 }
 
 /* Opens a mask: active lanes whose condition holds. */
@@ -394,10 +337,10 @@ DEV_FN void dev_quick_push(struct dev_quick *q, const struct dev_op *op)
         uint32_t yes[DEV_WARP_ROLES];
         DEV_ROLES(l)
         {
-            yes[DEV_MINE(l)] = dev_near_get(q->room, base + (u * DEV_WARP + l) * 4) != 0;
+            yes[DEV_MINE(l)] = dev_near_get(q->span.room, base + (u * DEV_WARP + l) * 4) != 0;
         }
-        uint32_t word = dev_warp_ballot(yes) & dev_quick_mask(q, u);
-        DEV_FIRST dev_near_set(q->room, q->masks + ((q->level + 1) * q->units + u) * 4, word);
+        uint32_t word = dev_warp_ballot(yes) & dev_near_get(q->span.room, q->span.masks + u * 4);
+        DEV_FIRST dev_near_set(q->span.room, q->span.masks + (q->units + u) * 4, word);
         count += dev_popcount(word);
     }
     dev_quick_level(q, q->level + 1, count);
@@ -408,10 +351,10 @@ DEV_FN void dev_quick_others(struct dev_quick *q)
 {
     uint32_t count = 0;
     for (uint32_t u = 0; u < q->units; u++) {
-        uint32_t below = dev_near_get(q->room, q->masks + ((q->level - 1) * q->units + u) * 4);
-        uint32_t word = below & ~dev_quick_mask(q, u);
+        uint32_t below = dev_near_get(q->span.room, q->span.masks - (q->units - u) * 4);
+        uint32_t word = below & ~dev_near_get(q->span.room, q->span.masks + u * 4);
         dev_warp_sync();
-        DEV_FIRST dev_near_set(q->room, q->masks + (q->level * q->units + u) * 4, word);
+        DEV_FIRST dev_near_set(q->span.room, q->span.masks + u * 4, word);
         count += dev_popcount(word);
     }
     dev_quick_level(q, q->level, count);
@@ -425,20 +368,21 @@ DEV_FN uint32_t dev_quick_control(struct dev_quick *q, const struct dev_op *op)
     switch (op->op & 0xFFu) {
     case VM_OP_JZ:
     case VM_OP_LEAVE:
-        if (dev_near_get(q->room, op->a) == 0) q->pc = op->imm;
+        if (dev_near_get(q->span.room, op->a) == 0) q->pc = op->imm;
         break;
     case VM_OP_JUMP:
         q->pc = op->imm;
         break;
     case VM_OP_LOOP: {
-        uint32_t from = dev_near_get(q->room, op->a), to = dev_near_get(q->room, op->b);
-        dev_quick_scalar_put(q, op->d, from);
+        uint32_t from = dev_near_get(q->span.room, op->a), to = dev_near_get(q->span.room, op->b);
+        dev_near_scalar_put(q->span.room, op->d, from);
         if (from >= to) q->pc = op->imm;
         break;
     }
     case VM_OP_NEXT: {
-        uint32_t next = dev_near_get(q->room, op->d) + 1u, to = dev_near_get(q->room, op->a);
-        dev_quick_scalar_put(q, op->d, next);
+        uint32_t next = dev_near_get(q->span.room, op->d) + 1u,
+                 to = dev_near_get(q->span.room, op->a);
+        dev_near_scalar_put(q->span.room, op->d, next);
         if (next < to && q->active != 0) {
             q->pc = op->imm;
             return q->steps >= q->limit ? DEV_QUICK_OVER : DEV_QUICK_GO;

@@ -6,52 +6,68 @@
 #ifndef VYRE_DEVICE_WARP_NEAR_MEMORY_H
 #define VYRE_DEVICE_WARP_NEAR_MEMORY_H
 
-#include "device/warp_near.h"
+#include "device/warp_words.h"
 
 /* A view, as the quick loop needs it. */
 struct dev_seen {
     unsigned char *element;
     uint32_t length;
     uint32_t access;
+    uint32_t far_away; /* not in the room: in memory that goes through the cache */
 };
 
 DEV_FN struct dev_seen dev_quick_view(const struct dev_quick *q, uint32_t number)
 {
     const uint32_t at = q->views + number * (uint32_t)sizeof(struct dev_view);
     struct dev_seen seen;
-    uint64_t low = dev_near_get(q->room, at + (uint32_t)offsetof(struct dev_view, element));
-    uint64_t high = dev_near_get(q->room, at + (uint32_t)offsetof(struct dev_view, element) + 4);
-    seen.element = (unsigned char *)(uintptr_t)(high << 32 | low);
-    seen.length = dev_near_get(q->room, at + (uint32_t)offsetof(struct dev_view, length));
-    seen.access = dev_near_get(q->room, at + (uint32_t)offsetof(struct dev_view, access));
+    seen.element = (unsigned char *)(uintptr_t)dev_near_get64(
+        q->span.room, at + (uint32_t)offsetof(struct dev_view, element));
+    const uint64_t both =
+        dev_near_get64(q->span.room, at + (uint32_t)offsetof(struct dev_view, length));
+    seen.length = (uint32_t)both;
+    seen.access = (uint32_t)(both >> 32);
+#if defined(__CUDACC__)
+    seen.far_away = !__isShared(seen.element);
+#else
+    seen.far_away = 0;
+#endif
     return seen;
 }
+
+static_assert(offsetof(struct dev_view, access) == offsetof(struct dev_view, length) + 4 &&
+                  offsetof(struct dev_view, length) % 8 == 0,
+              "one load for both");
 
 /* Whether the view's elements are words, as the program says. */
 DEV_FN int dev_seen_words(const struct dev_seen *view)
 {
-    return view->length == 0 || (view->access & ~DEV_VIEW_WRITE) == 4;
+    return (view->length == 0) | ((view->access & ~DEV_VIEW_WRITE) == 4);
 }
 
 /* Rows: quads whose four elements lie side by side within the view, at a multiple of 16 bytes. They
  * are moved with one access. */
 
-/* Whether the quad of role l is one. */
-DEV_INLINE int dev_quad_row(const struct dev_seen *view, const struct dev_pass *index, uint32_t l)
+/* Whether the quad of role l is one. All conditions in one word: a branch for each would cost more
+ * than all of them. */
+DEV_INLINE uint32_t dev_quad_row(const struct dev_seen *view, const struct dev_pass *index,
+                                 uint32_t l)
 {
     const uint32_t first = index->word[0][DEV_MINE(l)];
-    const uintptr_t place = (uintptr_t)view->element + (uint64_t)first * 4;
+    const uint32_t place = (uint32_t)(uintptr_t)view->element + first * 4;
+    const uint32_t apart = ((index->word[1][DEV_MINE(l)] - first) ^ 1u) |
+                           ((index->word[2][DEV_MINE(l)] - first) ^ 2u) |
+                           ((index->word[3][DEV_MINE(l)] - first) ^ 3u);
+    const uint32_t last = view->length >= 4 ? view->length - 4 : 0;
     (void)l;
-    return index->word[1][DEV_MINE(l)] - first == 1 && index->word[2][DEV_MINE(l)] - first == 2 &&
-           index->word[3][DEV_MINE(l)] - first == 3 && first < view->length &&
-           view->length - first >= 4 && place % 16 == 0;
+    return (uint32_t)((apart | (place & 15u)) == 0) & (uint32_t)(first <= last) &
+           (uint32_t)(view->length >= 4);
 }
 
 /* Whether a quad has lanes of the workgroup. */
-DEV_INLINE int dev_quad_used(const struct dev_quick *q, const struct dev_quads *quads, uint32_t l)
+DEV_INLINE uint32_t dev_quad_used(const struct dev_quick *q, uint32_t place, uint32_t l)
 {
     (void)l;
-    return quads->at[DEV_MINE(l)] < q->lanes * 4;
+    return DEV_PLACE(place, l) < q->lanes * 4;
 }
 
 DEV_INLINE struct dev_four dev_row_get(const struct dev_seen *view, uint32_t first)
@@ -59,11 +75,14 @@ DEV_INLINE struct dev_four dev_row_get(const struct dev_seen *view, uint32_t fir
     const unsigned char *from = view->element + (uint64_t)first * 4;
     struct dev_four four;
 #if defined(__CUDACC__)
-    const uint4 words = *(const uint4 *)(const void *)from;
-    four.word[0] = words.x;
-    four.word[1] = words.y;
-    four.word[2] = words.z;
-    four.word[3] = words.w;
+    /* Rooms leave the first cache little: rows that nobody reads again soon would choke it. */
+    asm volatile("{ .reg .pred p;\n\t"
+                 "setp.ne.u32 p, %5, 0;\n\t"
+                 "@p ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];\n\t"
+                 "@!p ld.v4.u32 {%0, %1, %2, %3}, [%4]; }"
+                 : "=r"(four.word[0]), "=r"(four.word[1]), "=r"(four.word[2]), "=r"(four.word[3])
+                 : "l"(from), "r"(view->far_away)
+                 : "memory");
 #else
     memcpy(&four, from, sizeof four);
 #endif
@@ -74,7 +93,14 @@ DEV_INLINE void dev_row_set(const struct dev_seen *view, uint32_t first, struct 
 {
     unsigned char *to = view->element + (uint64_t)first * 4;
 #if defined(__CUDACC__)
-    *(uint4 *)(void *)to = make_uint4(four.word[0], four.word[1], four.word[2], four.word[3]);
+    asm volatile("{ .reg .pred p;\n\t"
+                 "setp.ne.u32 p, %5, 0;\n\t"
+                 "@p st.global.L1::no_allocate.v4.u32 [%0], {%1, %2, %3, %4};\n\t"
+                 "@!p st.v4.u32 [%0], {%1, %2, %3, %4}; }"
+                 :
+                 : "l"(to), "r"(four.word[0]), "r"(four.word[1]), "r"(four.word[2]),
+                   "r"(four.word[3]), "r"(view->far_away)
+                 : "memory");
 #else
     memcpy(to, &four, sizeof four);
 #endif
@@ -98,15 +124,15 @@ DEV_INLINE struct dev_any dev_any_of(const struct dev_quick *q, const struct dev
     struct dev_any any;
     any.element = view->element;
     any.length = view->length;
-    any.room = q->room;
-    any.masks = q->masks + q->level * q->units * 4;
+    any.room = q->span.room;
+    any.masks = q->span.masks;
     any.units = q->units;
     any.lanes = q->lanes;
     any.op = op->op & 0xFFu;
     any.index = op->a & ~DEV_EACH;
     any.other = other & ~DEV_EACH;
     any.each = 0u - (other >> 31);
-    any.masked = (op->op >> 16 & VM_MASKED) != 0 && q->active != q->lanes;
+    any.masked = (uint32_t)dev_quick_masked(q, op);
     return any;
 }
 
@@ -169,7 +195,7 @@ DEV_NO_INLINE struct dev_lost dev_loads_any(const struct dev_any any, uint32_t f
 
 /* The loads of one pass, begun: others can be begun before anybody waits for them. */
 struct dev_loads {
-    struct dev_quads quads;
+    uint32_t place;
     struct dev_pass result;
     uint32_t other[DEV_WARP_ROLES]; /* than a row */
 };
@@ -178,12 +204,12 @@ DEV_INLINE void dev_loads_begin(const struct dev_quick *q, const struct dev_op *
                                 const struct dev_seen *view, struct dev_loads *loads)
 {
     struct dev_pass index;
-    dev_quads_get(q, &loads->quads, op->a, &index);
+    dev_quads_get(&q->span, loads->place, op->a, 0, &index);
     DEV_ROLES(l)
     {
-        const int row = dev_quad_row(view, &index, l);
+        const uint32_t row = dev_quad_row(view, &index, l);
         struct dev_four four = {{0, 0, 0, 0}};
-        loads->other[DEV_MINE(l)] = dev_quad_used(q, &loads->quads, l) && !row;
+        loads->other[DEV_MINE(l)] = dev_quad_used(q, loads->place, l) & (row ^ 1u);
         if (row) four = dev_row_get(view, index.word[0][DEV_MINE(l)]);
         DEV_UNROLL
         for (uint32_t k = 0; k < DEV_PASS; k++)
@@ -192,7 +218,7 @@ DEV_INLINE void dev_loads_begin(const struct dev_quick *q, const struct dev_op *
 }
 
 DEV_INLINE void dev_loads_end(const struct dev_quick *q, const struct dev_op *op,
-                              struct dev_loads *loads)
+                              enum dev_quads_how how, struct dev_loads *loads)
 {
     const uint32_t flush = (op->op & 0xFFu) == VM_OP_LDF32;
     DEV_UNROLL
@@ -203,7 +229,40 @@ DEV_INLINE void dev_loads_end(const struct dev_quick *q, const struct dev_op *op
             loads->result.word[k][DEV_MINE(l)] = flush ? vm_flush_now(word) : word;
         }
     }
-    dev_quads_set(q, &loads->quads, op, &loads->result);
+    dev_quads_set(&q->span, loads->place, op->d, how, &loads->result);
+}
+
+/* The loads of an instruction for one pass or two, whose number the compiler knows. */
+struct dev_loads_pair {
+    struct dev_loads pass[2];
+};
+
+DEV_INLINE void dev_pair_begin(const struct dev_quick *q, const struct dev_op *op,
+                               const struct dev_seen *view, uint32_t first, uint32_t passes,
+                               struct dev_loads_pair *pair)
+{
+    for (uint32_t p = 0; p < passes; p++) {
+        pair->pass[p].place = q->place + first * DEV_WARP * 4 + p * DEV_PASS_BYTES;
+        dev_loads_begin(q, op, view, &pair->pass[p]);
+    }
+    for (uint32_t p = 1; p < passes; p++) {
+        DEV_ROLES(l)
+        {
+            pair->pass[0].other[DEV_MINE(l)] |= pair->pass[p].other[DEV_MINE(l)];
+        }
+    }
+}
+
+DEV_INLINE void dev_pair_end(const struct dev_quick *q, const struct dev_op *op, uint32_t passes,
+                             struct dev_loads_pair *pair)
+{
+    if (dev_quick_masked(q, op)) {
+        for (uint32_t p = 0; p < passes; p++)
+            dev_loads_end(q, op, DEV_QUADS_MASKED, &pair->pass[p]);
+    } else {
+        for (uint32_t p = 0; p < passes; p++)
+            dev_loads_end(q, op, DEV_QUADS_PART, &pair->pass[p]);
+    }
 }
 
 /* A word of a buffer for each lane, two passes at a time. */
@@ -211,33 +270,44 @@ DEV_INLINE uint32_t dev_quick_load(const struct dev_quick *q, const struct dev_o
                                    struct dev_lost *lost)
 {
     const struct dev_seen view = dev_quick_view(q, op->imm);
-    struct dev_loads one, two;
     if (!dev_seen_words(&view)) return DEV_QUICK_DAMAGED;
-    dev_quads_first(q, &one.quads);
-    for (uint32_t first = 0;;) {
-        const int both = first + DEV_PASS < q->units;
-        dev_loads_begin(q, op, &view, &one);
-        two.quads = one.quads;
-        dev_quads_next(&two.quads);
-        if (both) {
-            dev_loads_begin(q, op, &view, &two);
-            DEV_ROLES(l)
-            {
-                one.other[DEV_MINE(l)] |= two.other[DEV_MINE(l)];
-            }
-        }
-        if (dev_warp_ballot(one.other) != 0) {
+    for (uint32_t first = 0; first < q->units; first += DEV_ANY_UNITS) {
+        struct dev_loads_pair pair;
+        dev_pair_begin(q, op, &view, first, 2, &pair);
+        if (dev_warp_ballot(pair.pass[0].other) != 0)
             *lost = dev_loads_any(dev_any_of(q, op, &view, op->d), first, *lost);
-        } else {
-            dev_loads_end(q, op, &one);
-            if (both) dev_loads_end(q, op, &two);
-        }
-        first += DEV_ANY_UNITS;
-        if (first >= q->units) break;
-        one.quads = two.quads;
-        dev_quads_next(&one.quads);
+        else
+            dev_pair_end(q, op, 2, &pair);
     }
     return lost->count != 0 ? DEV_QUICK_LOST : DEV_QUICK_GO;
+}
+
+/* Whether two loads one after the other can be under way together: the second does not need the
+ * first one's result. */
+DEV_INLINE int dev_quick_pair(const struct dev_quick *q, const struct dev_op *op,
+                              const struct dev_op *next)
+{
+    return (dev_op_class(next) == DEV_CLASS_LOAD) & (next->a != op->d) &
+           (q->units <= DEV_ANY_UNITS);
+}
+
+/* Both at once, if all they do is move rows. 0: not so, and nothing has happened. */
+DEV_INLINE int dev_quick_load_both(const struct dev_quick *q, const struct dev_op *op,
+                                   const struct dev_op *next, uint32_t passes)
+{
+    const struct dev_seen here = dev_quick_view(q, op->imm), there = dev_quick_view(q, next->imm);
+    struct dev_loads_pair pair, after;
+    dev_pair_begin(q, op, &here, 0, passes, &pair);
+    dev_pair_begin(q, next, &there, 0, passes, &after);
+    const uint32_t odd = !dev_seen_words(&here) | !dev_seen_words(&there);
+    DEV_ROLES(l)
+    {
+        pair.pass[0].other[DEV_MINE(l)] |= after.pass[0].other[DEV_MINE(l)] | odd;
+    }
+    if (dev_warp_ballot(pair.pass[0].other) != 0) return 0;
+    dev_pair_end(q, op, passes, &pair);
+    dev_pair_end(q, next, passes, &after);
+    return 1;
 }
 
 /* One word of a buffer for all. */
@@ -245,7 +315,7 @@ DEV_INLINE uint32_t dev_quick_load_one(const struct dev_quick *q, const struct d
                                        struct dev_lost *lost)
 {
     const struct dev_seen view = dev_quick_view(q, op->imm);
-    const uint32_t at = dev_near_get(q->room, op->a);
+    const uint32_t at = dev_near_get(q->span.room, op->a);
     uint32_t word = 0;
     if (!dev_seen_words(&view)) return DEV_QUICK_DAMAGED;
     if (at < view.length) {
@@ -256,7 +326,7 @@ DEV_INLINE uint32_t dev_quick_load_one(const struct dev_quick *q, const struct d
         lost->index = at;
     }
     if ((op->op & 0xFFu) == VM_OP_LDF32) word = vm_flush_now(word);
-    dev_quick_scalar_put(q, op->d, word);
+    dev_near_scalar_put(q->span.room, op->d, word);
     return lost->count != 0 ? DEV_QUICK_LOST : DEV_QUICK_GO;
 }
 
@@ -297,50 +367,88 @@ DEV_NO_INLINE struct dev_lost dev_stores_any(const struct dev_any any, uint32_t 
     return lost;
 }
 
-/* Each lane's word to a buffer. */
+/* The stores of one pass. */
+struct dev_rows_out {
+    uint32_t place;
+    struct dev_pass index, value;
+    uint32_t other[DEV_WARP_ROLES]; /* than rows that count up, all of whose lanes are active */
+};
+
+/* `last` is the index of the pass before, for the first quad; NULL: there is none. */
+DEV_INLINE void dev_rows_begin(const struct dev_quick *q, const struct dev_op *op,
+                               const struct dev_seen *view, const struct dev_pass *last,
+                               struct dev_rows_out *rows)
+{
+    dev_quads_get(&q->span, rows->place, op->a, 0, &rows->index);
+    dev_quads_get(&q->span, rows->place, op->b, 0, &rows->value);
+    DEV_ROLES(l)
+    {
+        /* Rows that count up do not meet. */
+        const uint32_t before = dev_warp_word32(rows->index.word[0], l != 0 ? l - 1 : 0);
+        const uint32_t above = last != NULL ? dev_warp_word32(last->word[0], DEV_WARP - 1) : 0;
+        const uint32_t first = rows->index.word[0][DEV_MINE(l)];
+        const uint32_t up = l != 0 ? first > before : last == NULL || first > above;
+        const uint32_t all = dev_quad_takers(&q->span, DEV_PLACE(rows->place, l)) == 15u;
+        rows->other[DEV_MINE(l)] = dev_quad_used(q, rows->place, l) &
+                                   ((up & all & dev_quad_row(view, &rows->index, l)) ^ 1u);
+    }
+}
+
+DEV_INLINE void dev_rows_end(const struct dev_quick *q, const struct dev_op *op,
+                             const struct dev_seen *view, const struct dev_rows_out *rows)
+{
+    const uint32_t canonical = (op->op & 0xFFu) == VM_OP_STF32;
+    DEV_ROLES(l)
+    {
+        struct dev_four four;
+        DEV_UNROLL
+        for (uint32_t k = 0; k < DEV_PASS; k++) {
+            const uint32_t word = rows->value.word[k][DEV_MINE(l)];
+            four.word[k] = canonical ? vm_canon(word) : word;
+        }
+        if (dev_quad_used(q, rows->place, l))
+            dev_row_set(view, rows->index.word[0][DEV_MINE(l)], four);
+    }
+}
+
+/* The stores of one pass or two, whose number the compiler knows, from unit `first` on. Rows that
+ * count up through both do not meet, so they need no order. */
+DEV_INLINE void dev_quick_rows(const struct dev_quick *q, const struct dev_op *op,
+                               const struct dev_seen *view, uint32_t first, uint32_t passes,
+                               struct dev_lost *lost)
+{
+    struct dev_rows_out rows[2];
+    for (uint32_t p = 0; p < passes; p++) {
+        rows[p].place = q->place + first * DEV_WARP * 4 + p * DEV_PASS_BYTES;
+        dev_rows_begin(q, op, view, p != 0 ? &rows[p - 1].index : NULL, &rows[p]);
+    }
+    for (uint32_t p = 1; p < passes; p++) {
+        DEV_ROLES(l)
+        {
+            rows[0].other[DEV_MINE(l)] |= rows[p].other[DEV_MINE(l)];
+        }
+    }
+    if (dev_warp_ballot(rows[0].other) == 0) {
+        for (uint32_t p = 0; p < passes; p++)
+            dev_rows_end(q, op, view, &rows[p]);
+        dev_warp_sync(); /* lanes of later passes may meet these: in their order */
+    } else {
+        for (uint32_t p = 0; p < passes; p++)
+            *lost = dev_stores_any(dev_any_of(q, op, view, op->b), first + p * DEV_PASS, *lost);
+    }
+}
+
+/* Each lane's word to a buffer, two passes at a time. */
 DEV_INLINE uint32_t dev_quick_store(const struct dev_quick *q, const struct dev_op *op,
                                     struct dev_lost *lost)
 {
     const struct dev_seen view = dev_quick_view(q, op->imm);
-    const uint32_t canonical = (op->op & 0xFFu) == VM_OP_STF32;
-    struct dev_quads quads;
     if (!(view.access & DEV_VIEW_WRITE) || !dev_seen_words(&view)) return DEV_QUICK_DAMAGED;
-    dev_quads_first(q, &quads);
     dev_warp_sync(); /* others may have loaded what is stored over */
-    for (uint32_t first = 0;;) {
-        struct dev_pass index, value;
-        uint32_t other[DEV_WARP_ROLES];
-        dev_quads_get(q, &quads, op->a, &index);
-        dev_quads_get(q, &quads, op->b, &value);
-        DEV_ROLES(l)
-        {
-            /* Rows that count up do not meet. */
-            const uint32_t before = dev_warp_word32(index.word[0], l != 0 ? l - 1 : 0);
-            other[DEV_MINE(l)] =
-                dev_quad_used(q, &quads, l) && (!dev_quad_row(&view, &index, l) ||
-                                                (l != 0 && index.word[0][DEV_MINE(l)] <= before) ||
-                                                dev_quad_takers(q, quads.at[DEV_MINE(l)]) != 15u);
-        }
-        if (dev_warp_ballot(other) == 0) {
-            DEV_ROLES(l)
-            {
-                struct dev_four four;
-                DEV_UNROLL
-                for (uint32_t k = 0; k < DEV_PASS; k++) {
-                    const uint32_t word = value.word[k][DEV_MINE(l)];
-                    four.word[k] = canonical ? vm_canon(word) : word;
-                }
-                if (dev_quad_used(q, &quads, l))
-                    dev_row_set(&view, index.word[0][DEV_MINE(l)], four);
-            }
-            dev_warp_sync(); /* lanes of two passes may meet: in their order */
-        } else {
-            *lost = dev_stores_any(dev_any_of(q, op, &view, op->b), first, *lost);
-        }
-        first += DEV_PASS;
-        if (first >= q->units) break;
-        dev_quads_next(&quads);
-    }
+    uint32_t first = 0;
+    for (; first + DEV_PASS < q->units; first += 2 * DEV_PASS)
+        dev_quick_rows(q, op, &view, first, 2, lost);
+    if (first < q->units) dev_quick_rows(q, op, &view, first, 1, lost);
     return lost->count != 0 ? DEV_QUICK_LOST : DEV_QUICK_GO;
 }
 

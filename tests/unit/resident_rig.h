@@ -50,6 +50,7 @@ struct rig {
     struct dev_runtime rt;
     struct dev_page page;
     struct dev_launch launch;
+    struct dev_desk desk; /* without aides */
     struct ring ring[RIG_QUEUES];
     pthread_t thread[RIG_WORKERS + 1];
     struct dev_room *room[RIG_WORKERS + 1];
@@ -74,7 +75,8 @@ TAP_UNUSED static uint32_t rig_hold(vyre_call *call)
 TAP_UNUSED static void *rig_warp(void *argument)
 {
     struct rig_warp *warp = argument;
-    dev_resident(&warp->rig->rt, &warp->rig->launch, warp->number, warp->rig->room[warp->number]);
+    struct rig *rig = warp->rig;
+    dev_resident(&rig->rt, &rig->launch, warp->number, rig->room[warp->number], &rig->desk);
     free(warp);
     return NULL;
 }
@@ -82,6 +84,8 @@ TAP_UNUSED static void *rig_warp(void *argument)
 TAP_UNUSED static void rig_launch(struct rig *rig)
 {
     rig->launch.number++;
+    rig->launch.block_warps = 1;
+    dev_desk_init(&rig->desk, 0);
     for (uint32_t i = 0; i <= rig->rt.workers; i++) {
         struct rig_warp *warp = malloc(sizeof *warp);
         *warp = (struct rig_warp){rig, i};

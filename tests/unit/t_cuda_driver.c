@@ -203,14 +203,14 @@ static void test_list(void)
     ok(devices[1].watchdog && devices[1].reason[0], "and says why");
     vyre_backend_cuda.caps(&caps, NULL);
     is_u64(caps.supported, 1, "caps: supported");
-    is_u64(caps.max_workers, 4 * 2 * 16 - 1, "caps: at most two blocks a multiprocessor");
-    is_u64(caps.default_workers, 4 * 16 - 1, "caps: one by default");
+    is_u64(caps.max_workers, (4 * 2 - 1) * 16, "caps: at most two blocks a multiprocessor");
+    is_u64(caps.default_workers, (4 - 1) * 16, "caps: one by default");
     ok(strstr(caps.device, "Fake GPU") && strstr(caps.device, "sm_90"), "caps: %s", caps.device);
     ok(strstr(caps.device, "4 SMs, 6272 bytes a warp"), "caps: %s", caps.device);
     fake.device[0].shared = 64 << 10;
     vyre_backend_cuda.caps(&caps, NULL);
-    is_u64(caps.max_workers, 4 * 2 * 8 - 1, "little shared memory: blocks of eight warps");
-    is_u64(caps.default_workers, 4 * 8 - 1, "little shared memory: one by default");
+    is_u64(caps.max_workers, (4 * 2 - 1) * 8, "little shared memory: blocks of eight warps");
+    is_u64(caps.default_workers, (4 - 1) * 8, "little shared memory: one by default");
     ok(strstr(caps.device, "4 SMs, 7936 bytes a warp"), "caps: %s", caps.device);
     fake_reset();
     fake.devices = 0;

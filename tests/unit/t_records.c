@@ -14,6 +14,7 @@ static void take_over(struct rig *rig, struct dev_poller *p, uint32_t first_task
     rig->rt.shutdown = 0;
     p->rt = &rig->rt;
     p->room = rig->room[0];
+    p->desk = &rig->desk;
     p->posted = p->oldest = first_task;
     p->free_count = rig->rt.inflight_slots;
     p->glance.fav.watch = 1;

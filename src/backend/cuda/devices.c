@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "device/handover.h"
+#include "device/desk.h"
 
 #define LEAST_COMPUTE_MAJOR 7u
 #define LEAST_COMPUTE_MINOR 5u
@@ -59,7 +59,6 @@ static void judge(struct vyre_cuda_device *device, int maps, int registers, int 
     }
 }
 
-#define ROOM_LEAST   6144u /* what a warp needs for anything but programs, and some more */
 #define ROOM_MOST    65536u
 #define ROOM_UNIT    128u
 #define BLOCK_SYSTEM 1024u /* of a block's shared memory, the driver's own */
@@ -99,7 +98,7 @@ static int ask(const struct vyre_cuda_driver *driver, int handle, struct vyre_cu
         *wishes[i].into = (uint32_t)value;
     }
     device->block_warps = VYRE_CUDA_BLOCK_WARPS;
-    if (vyre_cuda_room_bytes(device, 1) < ROOM_LEAST) device->block_warps /= 2;
+    if (vyre_cuda_room_bytes(device, 1) < DEV_ROOM_LEAST) device->block_warps /= 2;
     judge(device, (int)maps, (int)registers, (int)virtual_memory);
     return 0;
 }
@@ -216,19 +215,21 @@ vyre_status vyre_cuda_choose(const struct vyre_cuda_driver *driver, const char *
 
 uint32_t vyre_cuda_max_workers(const struct vyre_cuda_device *device)
 {
-    uint32_t most = device->multiprocessors * VYRE_CUDA_BLOCKS_MOST * device->block_warps - 1;
+    uint32_t most = (device->multiprocessors * VYRE_CUDA_BLOCKS_MOST - 1) * device->block_warps;
     return most < DEV_MAX_RESIDENT ? most : DEV_MAX_RESIDENT;
 }
 
 uint32_t vyre_cuda_default_workers(const struct vyre_cuda_device *device)
 {
-    uint32_t one_block_each = device->multiprocessors * device->block_warps - 1;
+    uint32_t others = device->multiprocessors > 1 ? device->multiprocessors - 1 : 1;
+    uint32_t one_block_each = others * device->block_warps;
     return one_block_each < DEV_MAX_RESIDENT ? one_block_each : DEV_MAX_RESIDENT;
 }
 
 uint32_t vyre_cuda_blocks(const struct vyre_cuda_device *device, uint32_t workers)
 {
-    return (workers + 1 + device->block_warps - 1) / device->block_warps; /* one warp polls */
+    /* The first is the poller's and its aides'. */
+    return 1 + (workers + device->block_warps - 1) / device->block_warps;
 }
 
 void vyre_cuda_caps(vyre_caps *caps, const char *wanted)

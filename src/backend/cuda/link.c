@@ -110,7 +110,7 @@ static vyre_status check_room(struct vyre_backend_run *run, void *kernel, vyre_e
     if (result) return vyre_fail_cuda(&run->driver, err, result, "asking for the kernel's room");
     uint32_t most = (each < 0 ? 0u : (uint32_t)each) * run->device.multiprocessors;
     if (run->launch.blocks <= most) return VYRE_OK;
-    uint32_t workers = most ? most * warps - 1 : 0;
+    uint32_t workers = most ? (most - 1) * warps : 0;
     vyre_fail(err, VYRE_E_RANGE,
               "%u workers need %u blocks at once; the kernel has room for %u on this GPU",
               run->options->workers, run->launch.blocks, most);

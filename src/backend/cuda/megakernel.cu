@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
  * The resident kernel, from the one device source: up to 16 warps a block, each with its room in
- * shared memory; warp 0 of block 0 polls.
+ * shared memory; warp 0 of block 0 polls, and the desk lies behind what it needs of its room.
  */
 #include "device/resident.h"
 
@@ -13,7 +13,9 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS_MOST)
     vyre_megakernel(struct dev_runtime *device, struct dev_launch launch)
 {
     uint32_t warp = threadIdx.x / 32;
+    struct dev_desk *desk = (struct dev_desk *)(rooms + DEV_DESK_OFFSET);
     if (threadIdx.x == 0) {
+        dev_desk_init(desk, blockIdx.x == 0 ? launch.block_warps - 1 : 0);
         dev_clock_shift = launch.clock_shift;
         if (launch.flags & DEV_LAUNCH_ARMED) {
             uint64_t woken_ns = dev_load64_relaxed(&device->page->woken_ns);
@@ -22,7 +24,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS_MOST)
     }
     __syncthreads();
     dev_resident(device, &launch, blockIdx.x * (blockDim.x / 32) + warp,
-                 (struct dev_room *)(rooms + warp * device->room_bytes));
+                 (struct dev_room *)(rooms + warp * device->room_bytes), desk);
 }
 
 /* Of a native operation that runs: see vyre/cuda.h. */

@@ -123,8 +123,11 @@ struct warp {
     uint32_t number;
 };
 
+#define FAKE_AIDES 2 /* of the poller's block: each is a thread that looks all the time */
+
 static struct {
     struct dev_launch launch;
+    struct dev_desk desk;
     struct dev_runtime *device;
     struct warp *warps;
     uint32_t count;
@@ -148,7 +151,7 @@ static void *run_warp(void *argument)
         return NULL;
     }
     struct dev_room *room = aligned_alloc(64, warp->device->room_bytes);
-    dev_resident(warp->device, warp->launch, warp->number, room);
+    dev_resident(warp->device, warp->launch, warp->number, room, &kernel.desk);
     free(room);
     return NULL;
 }
@@ -188,6 +191,7 @@ static int launch_warps(struct dev_runtime *device, const struct dev_launch *lau
     __atomic_fetch_add(&fake.launches, 1, __ATOMIC_RELAXED);
     kernel.launch = *launch;
     kernel.device = device;
+    dev_desk_init(&kernel.desk, FAKE_AIDES);
     device->interpreter = (uint64_t)(uintptr_t)interpret;
     kernel.warps = calloc(count, sizeof *kernel.warps);
     kernel.count = count;

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * Aides: the other warps of the poller's block. They run single short programs, which the poller
+ * puts on a desk in the block's shared memory, straight from a look: a task in device memory, a
+ * second look at the slot and a lookup by another warp would take ten times as long as the program.
+ *
+ * There is one job at a time, and each aide has every so-manieth workgroup of it. Who ends last
+ * writes the completion. A slot that finds the desk taken goes the way of short.h, like any other.
+ *
+ * What a job names is held by nobody. The poller, who alone changes handles, waits for the desk
+ * before it does so (dev_desk_clear).
+ *
+ *     R23 pairs with A23: a job, from the poller to the aides, by `word`.
+ *     R24 pairs with A24: what the aides have done, to the last of them, by `pending`.
+ *     R25 pairs with A25: the desk is free again, by `busy`.
+ */
+#ifndef VYRE_DEVICE_DESK_H
+#define VYRE_DEVICE_DESK_H
+
+#include "device/short.h"
+
+#define DEV_AIDES 15u
+
+/* How the workgroups of one aide ended. */
+struct dev_aide_end {
+    uint32_t fault; /* of the lowest that has one, or 0 */
+    uint32_t ended;
+    uint32_t steps;
+    uint32_t out_of_bounds;
+    uint32_t group, pc, detail, lane; /* of that fault */
+};
+
+/* What the poller has looked up last. A slot of the same queue that differs in nothing but its seal
+ * and its scalars needs no second lookup. */
+struct dev_desk_known {
+    uint32_t valid; /* and may be used again */
+    uint32_t queue;
+    uint32_t tenant;
+    uint32_t program;
+    uint32_t set;
+    uint32_t total; /* workgroups */
+    uint32_t aides; /* that take part */
+    uint32_t budget;
+    struct dev_word128 slot[VYRE_SLOT_WORDS / 4];
+};
+
+struct dev_desk {
+    uint32_t word;    /* number of the job << 8 | aides that take part, or DEV_DESK_LEAVE */
+    uint32_t busy;    /* from when a job is put there until its completion has been written */
+    uint32_t pending; /* (atomic) aides that have not ended */
+    uint32_t lowest;  /* (atomic) of the workgroups that have faulted, or DEV_NONE */
+    uint32_t aides;   /* that there are */
+    uint32_t jobs;    /* so far */
+    uint32_t lookups; /* so far: aides that know the last one's frame need not make it again */
+    uint32_t lap;     /* of the completion */
+    uint32_t log_place;
+    uint64_t ticket;
+    struct dev_word128 *completion;
+    struct dev_desk_known known;
+    struct dev_aide_end end[DEV_AIDES];
+    struct dev_word128 slot[VYRE_SLOT_WORDS / 4];
+    struct dev_word128 row[VYRE_COMPLETION_WORDS / 4];
+};
+
+#define DEV_DESK_LEAVE 0xFFFFFFFFu
+#define DEV_DESK_JOBS  0x00FFFFFFu /* numbers go round */
+
+/* Where it lies in the poller's room, on a GPU. */
+#define DEV_DESK_OFFSET ((sizeof(struct dev_room) + 15u) & ~(size_t)15u)
+
+/* What a room must have at least: for this, and for anything but programs. */
+#define DEV_ROOM_LEAST 6144u
+
+static_assert(DEV_DESK_OFFSET + sizeof(struct dev_desk) <= DEV_ROOM_LEAST, "it lies there");
+
+/* Before any warp looks at it. */
+DEV_FN void dev_desk_init(struct dev_desk *desk, uint32_t aides)
+{
+    desk->word = desk->busy = desk->pending = desk->jobs = desk->lookups = 0;
+    desk->lowest = DEV_NONE;
+    desk->known.valid = 0;
+    desk->aides = aides < DEV_AIDES ? aides : DEV_AIDES;
+}
+
+DEV_FN const uint32_t *dev_desk_slot(const struct dev_desk *desk)
+{
+    return (const uint32_t *)(const void *)desk->slot;
+}
+
+/* The sum of a count of all aides, as a completion has it. */
+DEV_FN uint32_t dev_aide_sum(uint32_t sum, uint32_t more)
+{
+    return more > DEV_NONE - sum ? DEV_NONE : sum + more;
+}
+
+/* All aides have ended: writes the completion, and clears the desk. */
+DEV_FN void dev_desk_end(struct dev_runtime *rt, struct dev_desk *desk, uint32_t aides,
+                         uint32_t far_parts)
+{
+    uint32_t *row = (uint32_t *)(void *)desk->row;
+    const uint32_t *slot = dev_desk_slot(desk);
+    const uint32_t opcode = slot[VYRE_SLOT_OPCODE], priority = slot[VYRE_SLOT_PRIORITY];
+    const uint32_t tenant = desk->known.tenant, number = desk->known.queue;
+    DEV_FIRST
+    {
+        uint32_t result[VYRE_COMPLETION_RESULTS] = {0, 0, 0, 0, 0, 0, 0, 0};
+        struct dev_end end = dev_end_fault(desk->ticket, opcode, 0);
+        uint32_t lowest = DEV_NONE;
+        for (uint32_t i = 0; i < aides; i++) {
+            const struct dev_aide_end *part = &desk->end[i];
+            result[0] += part->ended;
+            end.steps = dev_aide_sum(end.steps, part->steps);
+            end.out_of_bounds = dev_aide_sum(end.out_of_bounds, part->out_of_bounds);
+            if (part->fault == 0 || part->group >= lowest) continue;
+            lowest = part->group;
+            end.fault = part->fault;
+            end.pc = part->pc;
+            result[2] = part->group;
+            result[4] = part->detail;
+            result[5] = part->lane;
+        }
+        result[DEV_RESULT_FAR] = far_parts;
+        end.result = result;
+        dev_row_end(row, &end);
+        row[VYRE_COMPLETION_LAP] = desk->lap;
+    }
+    dev_warp_sync();
+    struct dev_word128 *entry = desk->completion;
+    DEV_ROLES(i)
+    {
+        if (i < VYRE_COMPLETION_WORDS / 4 && i != VYRE_COMPLETION_LAP / 4)
+            dev_store128_relaxed(&entry[i], desk->row[i]);
+    }
+    dev_warp_sync();
+    dev_fence_both(DEV_SYSTEM); /* R2 */
+    DEV_ROLES(i)
+    {
+        if (i == VYRE_COMPLETION_LAP / 4) dev_store128_last(&entry[i], desk->row[i]);
+    }
+    dev_warp_sync();
+    DEV_FIRST
+    {
+        dev_store_release(&desk->busy, 0, DEV_BLOCK); /* R25 */
+        dev_metric(rt, opcode, 1);
+        dev_count_claims(rt, tenant, priority, 1);
+        dev_add_relaxed(&rt->control[VYRE_CONTROL_DONE_COUNT], 1);
+        dev_notify(&rt->queues[number]);
+        dev_sub_release(&rt->queues[number].chunked, 1); /* R14 */
+        dev_add_release(&rt->ends, 1);                   /* R11 */
+    }
+}
+
+/* Makes an aide's room ready for the job, unless it is; 0: the program is not what was loaded.
+ * *lookup is the one that the room was made ready for. */
+DEV_FN int dev_aide_prepare(struct dev_runtime *rt, const struct dev_desk *desk,
+                            struct dev_frame *frame, uint32_t *lookup)
+{
+    const uint32_t *slot = dev_desk_slot(desk);
+    if (*lookup != desk->lookups) {
+        struct dev_short_slot whole;
+        whole.arg = slot + VYRE_SLOT_ARG0;
+        whole.ticket = desk->ticket;
+        whole.program = desk->known.program;
+        whole.set = desk->known.set;
+        whole.far_frame = NULL; /* the poller has seen that it fits the room */
+        *lookup = 0;
+        if (!dev_short_prepare(rt, frame, &whole, &rt->queues[desk->known.queue])) return 0;
+        *lookup = desk->lookups;
+        return 1;
+    }
+    /* Nothing but the scalars can be other than last time. */
+    DEV_ROLES(i)
+    {
+        if (i < DEV_SLOT_SCALARS)
+            frame->args.scalar[i] = slot[VYRE_SLOT_WORDS - DEV_SLOT_SCALARS + i];
+    }
+    DEV_FIRST frame->log_place = desk->log_place;
+    dev_warp_sync();
+    return 1;
+}
+
+/* Runs an aide's share of the job. */
+DEV_NO_INLINE void dev_aide_job(struct dev_runtime *rt, struct dev_desk *desk,
+                                struct dev_frame *frame, uint32_t aide, uint32_t *lookup)
+{
+    const uint32_t *grid = dev_desk_slot(desk) + VYRE_SLOT_ARG0;
+    const uint32_t total = desk->known.total, aides = desk->known.aides;
+    struct dev_aide_end end = {0, 0, 0, 0, 0, 0, 0, 0};
+    uint32_t state = dev_float_enter();
+    if (!dev_aide_prepare(rt, desk, frame, lookup)) end.fault = (uint32_t)VYRE_FAULT_DAMAGED;
+    for (uint32_t group = aide; group < total && end.fault == 0; group += aides) {
+        /* Not after a fault of a lower one. */
+        if (group != aide && dev_warp_first(dev_load_relaxed(&desk->lowest)) < group) break;
+        dev_warp_begin(frame, group, grid);
+        dev_limit_set(frame, desk->known.budget);
+        uint32_t how = dev_frame_run(rt, frame);
+        end.steps = dev_aide_sum(end.steps, dev_saturated(frame->steps));
+        end.out_of_bounds = dev_aide_sum(end.out_of_bounds, frame->out_of_bounds);
+        if (how == DEV_FRAME_ENDED) {
+            end.ended++;
+        } else {
+            int fault = how == DEV_FRAME_FAULT;
+            end.fault = fault ? frame->fault : (uint32_t)VYRE_FAULT_DAMAGED;
+            end.group = group;
+            end.pc = fault ? frame->fault_pc : frame->pc;
+            end.detail = fault ? frame->fault_detail : 0;
+            end.lane = fault ? frame->fault_lane : 0;
+            DEV_FIRST dev_atomic_min(&desk->lowest, group);
+        }
+        dev_warp_sync(); /* all have looked */
+    }
+    dev_float_leave(state);
+    dev_stream_done(); /* before anybody hears of it */
+    uint32_t far_parts = frame->far_parts, last = 0;
+    dev_warp_sync();
+    DEV_FIRST
+    {
+        desk->end[aide] = end;
+        last = dev_sub_block(&desk->pending, 1) == 1; /* R24 and A24 */
+    }
+    if (!dev_warp_first(last)) return;
+    dev_warp_sync();
+    dev_desk_end(rt, desk, aides, far_parts);
+}
+
+/* Aides that never rest: most jobs have no more workgroups, and they are begun at once. */
+#define DEV_AIDES_AWAKE 4u
+
+/* The number of an aide, from its warp's in the block; or more than there are. Those beside the
+ * poller, which share its part of the multiprocessor, come last. */
+DEV_FN uint32_t dev_aide_number(uint32_t warp, uint32_t block_warps)
+{
+    if (warp == 0 || warp >= block_warps) return DEV_NONE;
+    return warp % 4 != 0 ? warp - 1 - warp / 4 : block_warps - block_warps / 4 + warp / 4 - 1;
+}
+
+/* Waits for jobs until the kernel leaves. */
+DEV_FN void dev_aide(struct dev_runtime *rt, struct dev_room *room, struct dev_desk *desk,
+                     uint32_t aide)
+{
+    struct dev_frame *frame = (struct dev_frame *)(void *)room;
+    uint32_t seen = 0, lookup = 0;
+    DEV_FIRST frame->serial = 0;
+    dev_warp_sync();
+    for (;;) {
+        uint32_t word = dev_warp_first(dev_load_block(&desk->word));
+        if (word == seen) {
+            dev_nap_near(aide < DEV_AIDES_AWAKE);
+            continue;
+        }
+        dev_fence_both(DEV_BLOCK); /* A23 pairs with R23 in look_program.h */
+        seen = word;
+        if (word == DEV_DESK_LEAVE) return;
+        if (aide < (word & 0xFFu)) dev_aide_job(rt, desk, frame, aide, &lookup);
+        dev_warp_sync();
+    }
+}
+
+#endif
