@@ -180,8 +180,8 @@ DEV_FN int dev_aide_prepare(struct dev_runtime *rt, const struct dev_desk *desk,
 }
 
 /* Runs an aide's share of the job. */
-DEV_NO_INLINE void dev_aide_job(struct dev_runtime *rt, struct dev_desk *desk,
-                                struct dev_frame *frame, uint32_t aide, uint32_t *lookup)
+DEV_FN void dev_aide_job(struct dev_runtime *rt, struct dev_desk *desk, struct dev_frame *frame,
+                         uint32_t aide, uint32_t *lookup)
 {
     const uint32_t *grid = dev_desk_slot(desk) + VYRE_SLOT_ARG0;
     const uint32_t total = desk->known.total, aides = desk->known.aides;
@@ -193,7 +193,7 @@ DEV_NO_INLINE void dev_aide_job(struct dev_runtime *rt, struct dev_desk *desk,
         if (group != aide && dev_warp_first(dev_load_relaxed(&desk->lowest)) < group) break;
         dev_warp_begin(frame, group, grid);
         dev_limit_set(frame, desk->known.budget);
-        uint32_t how = dev_frame_run(rt, frame);
+        uint32_t how = dev_frame_run_here(rt, frame);
         end.steps = dev_aide_sum(end.steps, dev_saturated(frame->steps));
         end.out_of_bounds = dev_aide_sum(end.out_of_bounds, frame->out_of_bounds);
         if (how == DEV_FRAME_ENDED) {

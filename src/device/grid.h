@@ -33,6 +33,14 @@ DEV_FN uint32_t dev_frame_run(struct dev_runtime *rt, struct dev_frame *frame)
     (void)rt;
     return dev_warp_interpret(frame);
 }
+
+/* The same of a frame that lies in the room, with a loop of its own: a call would save and restore
+ * more registers than a small program has work. */
+DEV_FN uint32_t dev_frame_run_here(struct dev_runtime *rt, struct dev_frame *frame)
+{
+    (void)rt;
+    return dev_quick_loop(frame);
+}
 #else
 #    include "device/warp_frame.h"
 /* The interpreter is compiled for several processors; the backend chose one. */
@@ -40,6 +48,11 @@ typedef uint32_t (*dev_interpreter)(struct dev_frame *frame);
 DEV_FN uint32_t dev_frame_run(struct dev_runtime *rt, struct dev_frame *frame)
 {
     return ((dev_interpreter)(uintptr_t)rt->interpreter)(frame);
+}
+
+DEV_FN uint32_t dev_frame_run_here(struct dev_runtime *rt, struct dev_frame *frame)
+{
+    return dev_frame_run(rt, frame);
 }
 #endif
 

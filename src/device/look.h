@@ -25,8 +25,9 @@
 struct dev_favourite {
     uint32_t watch; /* its place in the list of watches, 0: there is none */
     uint32_t queue;
-    uint32_t usable; /* a plain slot may be run in place from one look */
-    uint32_t clean;  /* nobody else reserves completions, so `index` is the next one's */
+    struct dev_queue *record; /* of that queue */
+    uint32_t usable;          /* a plain slot may be run in place from one look */
+    uint32_t clean;           /* nobody else reserves completions, so `index` is the next one's */
     uint64_t head;
     uint64_t index;
     const dev_word64 *submission;
@@ -98,9 +99,10 @@ DEV_FN void dev_favourite_load(const struct dev_poller *p, struct dev_favourite 
 {
     struct dev_runtime *rt = p->rt;
     if (fav->watch >= rt->watch_count) fav->watch = rt->watch_count > 1 ? 1 : 0;
-    const struct dev_queue *queue = &rt->queues[rt->watch[fav->watch].queue];
+    struct dev_queue *queue = &rt->queues[rt->watch[fav->watch].queue];
     const struct dev_queue_setup *setup = &queue->setup;
     fav->queue = rt->watch[fav->watch].queue;
+    fav->record = queue;
     fav->head = queue->head;
     fav->clean = fav->watch != 0 && !queue->mixed;
     fav->index = dev_warp_first64(fav->clean ? queue->completed : 0); /* else others write it */

@@ -91,8 +91,7 @@ DEV_FN int dev_desk_take(struct dev_runtime *rt, struct dev_desk *desk,
 }
 
 /* Hands the slot on the desk to the aides; `index` is its completion's. */
-DEV_FN void dev_desk_post(struct dev_runtime *rt, struct dev_desk *desk,
-                          const struct dev_glance *glance, uint64_t index)
+DEV_FN void dev_desk_post(struct dev_desk *desk, const struct dev_glance *glance, uint64_t index)
 {
     const struct dev_favourite *fav = &glance->fav;
     dev_warp_sync(); /* all words of the slot are there */
@@ -109,7 +108,7 @@ DEV_FN void dev_desk_post(struct dev_runtime *rt, struct dev_desk *desk,
         desk->pending = aides;
         dev_store_relaxed(&desk->lowest, DEV_NONE);
         dev_store_relaxed(&desk->busy, 1);
-        dev_add_relaxed(&rt->queues[fav->queue].chunked, 1);
+        dev_add_relaxed(&fav->record->chunked, 1);
         dev_store_release(&desk->word, desk->jobs << 8 | aides, DEV_BLOCK); /* R23 */
     }
     dev_warp_sync();

@@ -98,7 +98,7 @@ DEV_FN void dev_favourite_advance(struct dev_poller *p, struct dev_glance *glanc
     fav->head += n;
     DEV_FIRST
     {
-        dev_store64_relaxed(&rt->queues[fav->queue].head, fav->head);
+        dev_store64_relaxed(&fav->record->head, fav->head);
         dev_store_relaxed(&rt->watch[fav->watch].head, (uint32_t)fav->head);
         if (glance->still) dev_store_relaxed(fav->copied, (uint32_t)fav->head);
     }
@@ -134,14 +134,14 @@ DEV_FN int dev_look_one(struct dev_poller *p, struct dev_glance *glance, uint32_
     if (!program && opcode > VYRE_OP_COMPARE_SWAP) return 0;
     uint64_t index = fav->index;
     if (fav->clean) {
-        DEV_FIRST dev_store64_relaxed(&rt->queues[fav->queue].completed, index + 1);
+        DEV_FIRST dev_store64_relaxed(&fav->record->completed, index + 1);
     } else {
-        DEV_FIRST index = dev_poller_reserve(&rt->queues[fav->queue], 1);
+        DEV_FIRST index = dev_poller_reserve(fav->record, 1);
         index = dev_warp_first64(index);
-        fav->clean = dev_warp_first(rt->queues[fav->queue].mixed) == 0;
+        fav->clean = dev_warp_first(fav->record->mixed) == 0;
     }
     if (program)
-        dev_desk_post(rt, p->desk, glance, index);
+        dev_desk_post(p->desk, glance, index);
     else if (opcode == VYRE_OP_NOP)
         dev_look_nop(glance, index);
     else
@@ -149,9 +149,9 @@ DEV_FN int dev_look_one(struct dev_poller *p, struct dev_glance *glance, uint32_
     if (!program) DEV_FIRST
         {
             dev_metric(rt, opcode, 1);
-            dev_count_claims(rt, rt->queues[fav->queue].setup.tenant, priority, 1);
+            dev_count_claims(rt, fav->record->setup.tenant, priority, 1);
             dev_add_relaxed(&rt->control[VYRE_CONTROL_DONE_COUNT], 1);
-            dev_notify(&rt->queues[fav->queue]);
+            dev_notify(fav->record);
         }
     fav->index = index + 1;
     dev_favourite_advance(p, glance, 1);

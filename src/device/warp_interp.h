@@ -461,9 +461,9 @@ DEV_INLINE uint32_t dev_quick_other(struct dev_quick *q, struct dev_frame *frame
     return DEV_CORE_GO;
 }
 
-/* Runs a frame whose code was decoded. There is a place behind the last instruction: the next one
- * is read while this one runs. */
-DEV_NO_INLINE uint32_t dev_quick_run(struct dev_frame *frame)
+/* Runs a frame whose code was decoded. There are places behind the last instruction: the next ones
+ * are read while this one runs. */
+DEV_INLINE uint32_t dev_quick_loop(struct dev_frame *frame)
 {
     const uint32_t size = (uint32_t)sizeof(struct dev_op);
     struct dev_quick q;
@@ -497,6 +497,12 @@ DEV_NO_INLINE uint32_t dev_quick_run(struct dev_frame *frame)
         end = dev_quick_other(&q, frame, &op, &next);
     }
     return end;
+}
+
+/* The same for who does not want another copy of the loop. */
+DEV_NO_INLINE uint32_t dev_quick_run(struct dev_frame *frame)
+{
+    return dev_quick_loop(frame);
 }
 
 /* Runs the frame from its pc on, with all lanes of the warp. */

@@ -42,7 +42,7 @@ vyre_status vyre_cuda_devices(struct vyre_cuda_device *devices, uint32_t room, u
 vyre_status vyre_cuda_choose(const struct vyre_cuda_driver *driver, const char *wanted,
                              struct vyre_cuda_device *device, vyre_error *err);
 
-/* Worker warps, the poller and its aides not counted: at most, and where nobody asks for a number. */
+/* Worker warps, without the poller and its aides: at most, and where nobody asks for a number. */
 uint32_t vyre_cuda_max_workers(const struct vyre_cuda_device *device);
 uint32_t vyre_cuda_default_workers(const struct vyre_cuda_device *device);
 
