@@ -223,9 +223,6 @@ DEV_FN void dev_aide_job(struct dev_runtime *rt, struct dev_desk *desk, struct d
     dev_desk_end(rt, desk, aides, far_parts);
 }
 
-/* Aides that never rest: most jobs have no more workgroups, and they are begun at once. */
-#define DEV_AIDES_AWAKE 4u
-
 /* The number of an aide, from its warp's in the block; or more than there are. Those beside the
  * poller, which share its part of the multiprocessor, come last. */
 DEV_FN uint32_t dev_aide_number(uint32_t warp, uint32_t block_warps)
@@ -245,7 +242,7 @@ DEV_FN void dev_aide(struct dev_runtime *rt, struct dev_room *room, struct dev_d
     for (;;) {
         uint32_t word = dev_warp_first(dev_load_block(&desk->word));
         if (word == seen) {
-            dev_nap_near(aide < DEV_AIDES_AWAKE);
+            dev_nap_near();
             continue;
         }
         dev_fence_both(DEV_BLOCK); /* A23 pairs with R23 in look_program.h */

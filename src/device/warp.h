@@ -90,9 +90,9 @@ DEV_FN void dev_nap(uint32_t ns)
 }
 
 /* Between two looks at a word that is near. */
-DEV_FN void dev_nap_near(int awake)
+DEV_FN void dev_nap_near(void)
 {
-    if (!awake) __nanosleep(20);
+    __nanosleep(100);
 }
 
 #else
@@ -165,9 +165,8 @@ DEV_FN void dev_nap(uint32_t ns)
     if (ns > 200) dev_yield();
 }
 
-DEV_FN void dev_nap_near(int awake)
+DEV_FN void dev_nap_near(void)
 {
-    (void)awake;
     dev_yield();
 }
 
