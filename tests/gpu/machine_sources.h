@@ -70,6 +70,26 @@ static char *source_places(uint32_t lanes, const char *type, const char *const e
     return made.text;
 }
 
+/* Loads one right behind the other, at the places that two expressions say: of the same view and of
+ * two, the second at what the first has found too, by all lanes and by those of which a third
+ * holds. What they give is stored where a fourth says. */
+static char *source_pairs(uint32_t lanes, const char *type, const char *const expression[4])
+{
+    struct source_text made = {0};
+    source_add(&made, "@workgroup(%u)\n", lanes);
+    source_add(&made, "kernel pairs(in %s x[], inout %s y[], inout u32 z[], u32 k)\n{\n", type,
+               type);
+    source_add(&made, "    u32 n = %u;\n    u32 p = %s;\n    u32 q = %s;\n", lanes, expression[0],
+               expression[1]);
+    source_add(&made, "    %s a = x[p];\n    %s b = y[q];\n", type, type);
+    source_add(&made, "    if (%s) {\n        a = x[q];\n        b = x[p];\n", expression[2]);
+    source_add(&made, "        q = z[q];\n        p = z[p];\n        q += z[p];\n    }\n");
+    source_add(&made, "    %s c = y[p];\n    %s d = x[p];\n    z[%s] = q + p;\n", type, type,
+               expression[3]);
+    source_add(&made, "    y[%s] = a + b + c + d;\n}\n", expression[3]);
+    return made.text;
+}
+
 /* Branches in branches, by the bits of what each lane has; some lanes leave from inside. */
 static char *source_nested(uint32_t depth)
 {

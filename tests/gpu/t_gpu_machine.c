@@ -177,6 +177,49 @@ static void check_places(struct pair *pair, const char *budget)
     is_u64(pair->wrong, before, "%s: elements side by side and scattered", budget);
 }
 
+/* Loads side by side, from units of every number, and views that are shorter than a row. */
+static void check_pairs(struct pair *pair, const char *budget)
+{
+    static const uint32_t lanes[] = {1,   2,   5,   32,  33,  96,  100, 128, 160,
+                                     192, 224, 256, 257, 288, 320, 512, 1000};
+    static const char *const places[] = {"i",
+                                         "i",
+                                         "i",
+                                         "i + 4",
+                                         "i + 1",
+                                         "i % 128",
+                                         "(i + 128) % n",
+                                         "i ^ 4",
+                                         "k % n",
+                                         "i + 4294967292",
+                                         "n - 4 - i",
+                                         "i * 2",
+                                         "i / 4 * 4"};
+    static const char *const conditions[] = {"true",           "i % 3 != 1",       "i + 2 < n",
+                                             "i / 4 % 2 == 0", "i / 128 % 2 == 1", "(i & k) != 0",
+                                             "x[i] == x[i]"};
+    const uint32_t grid[3] = {1, 1, 1}, all = sizeof places / sizeof places[0];
+    uint32_t before = pair->wrong, count = gpu_is_cuda() && args.slots > 1 ? 1500 : 300;
+    uint64_t state = args.seed;
+    for (uint32_t run = 0; run < count; run++) {
+        const char *const expression[4] = {
+            places[random_below(&state, all)], places[random_below(&state, all)],
+            conditions[random_below(&state, 7)], places[random_below(&state, all)]};
+        uint32_t n = lanes[random_below(&state, sizeof lanes / sizeof lanes[0])];
+        uint32_t elements[] = {random_below(&state, 8), n, n + 3, 2 * n + 4, n - 1, n / 2 + 1};
+        uint32_t length = elements[random_below(&state, 6)];
+        char name[200];
+        snprintf(name, sizeof name, "%u lanes, %u elements, [%s], [%s] if %s, [%s] =", n, length,
+                 expression[0], expression[1], expression[2], expression[3]);
+        char *source = source_pairs(n, random_below(&state, 2) ? "u32" : "f32", expression);
+        vyre_kernel *kernel = compile(source, 0);
+        run_kernel(pair, name, kernel, grid, length);
+        vyre_kernel_free(kernel);
+        free(source);
+    }
+    is_u64(pair->wrong, before, "%s: loads side by side", budget);
+}
+
 static void check_workgroup_memory(struct pair *pair, const char *budget)
 {
     static const uint32_t words[] = {1, 1000, 12288, 12289, 25000, 58112, 60000, 300000};
@@ -320,6 +363,7 @@ static void check_all(const struct budget *budget)
     check_sources(&pair, budget->name);
     check_masks(&pair, budget->name);
     check_places(&pair, budget->name);
+    check_pairs(&pair, budget->name);
     check_wide(&pair, budget->name);
     check_grids(&pair, budget->name);
     check_registers(&pair, budget->name);
