@@ -22,10 +22,7 @@ DEV_FN void dev_desk_clear(struct dev_desk *desk)
 DEV_FN int dev_desk_fits(const struct vm_header *program, uint32_t room)
 {
     struct dev_warp_layout at = dev_warp_layout(program, room);
-    for (uint32_t part = 0; part < DEV_PARTS; part++) {
-        if (at.near_at[part] == DEV_NONE) return 0;
-    }
-    return 1;
+    return dev_layout_near(&at);
 }
 
 /* Looks up what the slot on the desk names; on the first lane. 0: it goes another way, where its

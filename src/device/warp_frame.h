@@ -80,6 +80,15 @@ DEV_FN struct dev_warp_layout dev_warp_layout(const struct vm_header *program, u
     return at;
 }
 
+/* Whether all of it lies in the room. */
+DEV_FN int dev_layout_near(const struct dev_warp_layout *at)
+{
+    for (uint32_t part = 0; part < DEV_PARTS; part++) {
+        if (at->near_at[part] == DEV_NONE) return 0;
+    }
+    return 1;
+}
+
 /* The result in which a completion says what of a run's workgroups does not fit a room (enum
  * vyre_run_place). */
 #define DEV_RESULT_FAR 6u
@@ -202,7 +211,9 @@ struct dev_block {
     uint64_t frame_bytes; /* of a frame in device memory */
 };
 
-/* Makes the room ready for a program, unless it is. 0: the block is not what was loaded. */
+/* Makes the room ready for a program, unless it is. 0: the block is not what was loaded. Who has no
+ * frame in device memory (NULL) has seen that it fits the room; one that no longer does is not what
+ * was loaded either. */
 DEV_FN int dev_warp_prepare(struct dev_frame *frame, const struct dev_block *block,
                             unsigned char *far_frame)
 {
@@ -227,6 +238,7 @@ DEV_FN int dev_warp_prepare(struct dev_frame *frame, const struct dev_block *blo
     struct dev_warp_layout at = dev_warp_layout(&frame->header, block->room);
     if (!dev_header_sound(&frame->header, block->bytes, block->frame_bytes, at.far_at[DEV_PARTS]))
         return 0;
+    if (far_frame == NULL && !dev_layout_near(&at)) return 0;
     DEV_FIRST dev_warp_point(frame, origin, &at, far_frame);
     dev_warp_sync();
     dev_warp_code(frame, &at);
