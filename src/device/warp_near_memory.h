@@ -299,7 +299,7 @@ DEV_INLINE int dev_quick_load_both(const struct dev_quick *q, const struct dev_o
     struct dev_loads_pair pair, after;
     dev_pair_begin(q, op, &here, 0, passes, &pair);
     dev_pair_begin(q, next, &there, 0, passes, &after);
-    const uint32_t odd = !dev_seen_words(&here) | !dev_seen_words(&there);
+    const uint32_t odd = (uint32_t)!dev_seen_words(&here) | (uint32_t)!dev_seen_words(&there);
     DEV_ROLES(l)
     {
         pair.pass[0].other[DEV_MINE(l)] |= after.pass[0].other[DEV_MINE(l)] | odd;
