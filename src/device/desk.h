@@ -231,9 +231,15 @@ DEV_FN uint32_t dev_aide_number(uint32_t warp, uint32_t block_warps)
     return warp % 4 != 0 ? warp - 1 - warp / 4 : block_warps - block_warps / 4 + warp / 4 - 1;
 }
 
-/* Waits for jobs until the kernel leaves. */
+/*
+ * Waits for jobs until the kernel leaves. `reach` is how far its fence goes. What a job reads was
+ * written by others, on other multiprocessors or by the host, before the poller saw its slot, so it
+ * is in memory; but the first cache may have it as it was. The fence with which the last job ended
+ * has emptied that cache, and where no other block is on the multiprocessor nobody has read a
+ * buffer since. Where one may be, the fence must reach beyond the block to empty it again.
+ */
 DEV_FN void dev_aide(struct dev_runtime *rt, struct dev_room *room, struct dev_desk *desk,
-                     uint32_t aide)
+                     uint32_t aide, enum dev_scope reach)
 {
     struct dev_frame *frame = (struct dev_frame *)(void *)room;
     uint32_t seen = 0, lookup = 0;
@@ -245,7 +251,8 @@ DEV_FN void dev_aide(struct dev_runtime *rt, struct dev_room *room, struct dev_d
             dev_nap_near();
             continue;
         }
-        dev_fence_both(DEV_BLOCK); /* A23 pairs with R23 in look_program.h */
+        dev_fence_both(reach); /* A23 pairs with R23 in look_program.h */
+        dev_warp_sync();       /* for lanes that have loaded the word before it changed */
         seen = word;
         if (word == DEV_DESK_LEAVE) return;
         if (aide < (word & 0xFFu)) dev_aide_job(rt, desk, frame, aide, &lookup);

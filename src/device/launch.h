@@ -15,7 +15,10 @@
 #define DEV_DRIFT_LEAST_NS 1000000u /* a clock that is wrong by less is left as it is */
 #define DEV_DRIFT_PART     1024u    /* no clock drifts by more than this part of the time */
 
-enum dev_launch_flag { DEV_LAUNCH_ARMED = 1 /* it has waited for page->release */ };
+enum dev_launch_flag {
+    DEV_LAUNCH_ARMED = 1,  /* it has waited for page->release */
+    DEV_LAUNCH_CROWDED = 2 /* some multiprocessors have more than one block */
+};
 
 struct dev_launch {
     int64_t clock_shift; /* for dev_clock_ns */

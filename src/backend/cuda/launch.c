@@ -94,6 +94,7 @@ static int launch_kernel(struct vyre_backend_run *run, int armed)
     told.clock_ns = launch->clock_measured_ns;
     told.number = launch->number;
     told.flags = armed ? DEV_LAUNCH_ARMED : 0;
+    if (launch->blocks > run->device.multiprocessors) told.flags |= DEV_LAUNCH_CROWDED;
     told.block_warps = warps;
     told.park_ns = launch->finite ? FINITE_NS : run->options->park_ns;
     told.stay_ns = run->device.watchdog ? STAY_NS : 0;
