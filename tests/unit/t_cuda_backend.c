@@ -215,7 +215,7 @@ static void test_room(void)
     fake.blocks_each = 1;
     rig_prepare(&rig, 64);
     refused(rig_open(&rig, &err), VYRE_E_RANGE, &err, "more blocks than run at once");
-    ok(strstr(err.fix, "63 or less"), "the fix says how many workers: %s", err.fix);
+    ok(strstr(err.fix, "48 or less"), "the fix says how many workers: %s", err.fix);
     tell(STOP); /* a kernel that runs all the same */
     rig_close(&rig);
     fake_reset();
@@ -224,7 +224,7 @@ static void test_room(void)
     rig_prepare(&rig, 32);
     refused(rig_open(&rig, &err), VYRE_E_RANGE, &err,
             "blocks of eight warps: more than run at once");
-    ok(strstr(err.fix, "31 or less"), "the fix says how many workers: %s", err.fix);
+    ok(strstr(err.fix, "24 or less"), "the fix says how many workers: %s", err.fix);
     tell(STOP);
     rig_close(&rig);
     fake_reset();
