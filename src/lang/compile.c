@@ -266,6 +266,38 @@ vyre_status vyre_lang_compile(struct vyre_memory *memory, const struct lang_requ
     return status;
 }
 
+/* Comes back when all is read, or the parser has left. */
+static void read_only(struct lang_unit *unit)
+{
+    if (setjmp(unit->leave) != 0) return;
+    lex(unit);
+    vyre_lang_parse(unit);
+}
+
+vyre_status vyre_lang_syntax(struct vyre_memory *memory, const char *text, size_t length,
+                             struct lang_listener listener, vyre_error *err)
+{
+    vyre_error unwanted;
+    struct lang_request request = {.text = text, .length = length};
+    struct lang_unit unit;
+    if (length > VYRE_SOURCE_MOST_BYTES) return too_long(length, err);
+    memset(&unit, 0, sizeof unit);
+    unit.memory = memory;
+    unit.request = &request;
+    unit.err = err ? err : &unwanted;
+    uint32_t saved = vyre_float_enter();
+    read_only(&unit);
+    vyre_float_leave(saved);
+    const struct lang_said *said = unit.said;
+    while (said && vyre_lang_is_warning(said->number))
+        said = said->next;
+    vyre_status status = unit.status;
+    if (said && (status == VYRE_OK || status == VYRE_E_SOURCE))
+        listener.complain(listener.ctx, said->number, said->span, said->message, said->fix);
+    vyre_lang_unit_free(&unit);
+    return status == VYRE_E_SOURCE ? VYRE_OK : status;
+}
+
 void vyre_lang_free(struct lang_output *output)
 {
     if (!output) return;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * The one layout of the language. It works on tokens, not on the tree: a source with errors of
- * meaning or of grammar can be laid out too, as long as its tokens and brackets can be read. What
- * the author decides is only: where a blank line stands, and whether the one statement of an `if`
- * or a loop without braces stands beside or below its head.
+ * The one layout of the language. It works on tokens, not on the tree, and so can lay out all whose
+ * tokens and brackets can be read; but what the parser refuses stays as it is, because it may be
+ * anything. Errors of meaning do not matter. What the author decides is only: where a blank line
+ * stands, and whether the one statement of an `if` or a loop without braces stands beside or below
+ * its head.
  *
  * The result has the same tokens in the same order, and laid out again it stays as it is. The first
  * is checked each time before anything is written.
@@ -312,20 +313,33 @@ static void compare(struct format *format)
                                     "laying out the source would change this token");
 }
 
+static vyre_status lay_out(struct format format, bool grammar, vyre_write_fn write, void *ctx)
+{
+    if (format.length > VYRE_SOURCE_MOST_BYTES)
+        return vyre_fail_with(format.err, VYRE_E_LIMIT, "split the source",
+                              "the source has %zu bytes, at most %zu", format.length,
+                              VYRE_SOURCE_MOST_BYTES);
+    vyre_lang_format_read(&format);
+    if (!format.status && grammar) vyre_lang_format_grammar(&format);
+    if (!format.status) file(&format);
+    if (!format.status) compare(&format);
+    if (!format.status && format.used && write(ctx, format.out, format.used) != 0)
+        format.status = vyre_fail(format.err, VYRE_E_SYSTEM, "the text could not be written");
+    vyre_memory_free(format.memory, format.tokens, format.count * sizeof *format.tokens);
+    vyre_memory_free(format.memory, format.out, format.room);
+    return format.status;
+}
+
 vyre_status vyre_lang_format(struct vyre_memory *memory, const char *text, size_t length,
                              vyre_write_fn write, void *ctx, vyre_error *err)
 {
     struct format format = {.memory = memory, .text = text, .length = length, .err = err};
-    if (length > VYRE_SOURCE_MOST_BYTES)
-        return vyre_fail_with(err, VYRE_E_LIMIT, "split the source",
-                              "the source has %zu bytes, at most %zu", length,
-                              VYRE_SOURCE_MOST_BYTES);
-    vyre_lang_format_read(&format);
-    if (!format.status) file(&format);
-    if (!format.status) compare(&format);
-    if (!format.status && format.used && write(ctx, format.out, format.used) != 0)
-        format.status = vyre_fail(err, VYRE_E_SYSTEM, "the text could not be written");
-    vyre_memory_free(memory, format.tokens, format.count * sizeof *format.tokens);
-    vyre_memory_free(memory, format.out, format.room);
-    return format.status;
+    return lay_out(format, true, write, ctx);
+}
+
+vyre_status vyre_lang_layout(struct vyre_memory *memory, const char *text, size_t length,
+                             vyre_write_fn write, void *ctx, vyre_error *err)
+{
+    struct format format = {.memory = memory, .text = text, .length = length, .err = err};
+    return lay_out(format, false, write, ctx);
 }

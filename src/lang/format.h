@@ -44,6 +44,9 @@ struct format {
 void vyre_lang_format_refuse(struct format *format, size_t at, const char *fix, const char *what);
 /* Fills the tokens. E_SOURCE where they are no tokens or the brackets do not match. */
 void vyre_lang_format_read(struct format *format);
+/* E_SOURCE where the parser has something against the source: a text of another kind is not ours to
+ * lay out. */
+void vyre_lang_format_grammar(struct format *format);
 bool vyre_lang_format_is_comment(const struct format *format, uint32_t token);
 /* The first token from this one on that is no comment. */
 uint32_t vyre_lang_format_code(const struct format *format, uint32_t token);

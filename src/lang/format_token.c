@@ -48,6 +48,14 @@ static void complain(void *ctx, uint32_t diagnostic, struct lang_span span, cons
     vyre_lang_format_refuse(ctx, span.at, fix, message);
 }
 
+void vyre_lang_format_grammar(struct format *format)
+{
+    struct lang_listener listener = {complain, format};
+    vyre_status status =
+        vyre_lang_syntax(format->memory, format->text, format->length, listener, format->err);
+    if (status) format->status = status;
+}
+
 bool vyre_lang_format_is_comment(const struct format *format, uint32_t token)
 {
     return format->tokens[token].kind == LANG_COMMENT_LINE ||

@@ -60,8 +60,22 @@ void vyre_lang_position(const struct lang_output *output, uint32_t id, vyre_posi
 vyre_status vyre_lang_refuse(const struct lang_request *request, const struct lang_output *output,
                              uint32_t id, const vyre_error *why, vyre_error *err);
 
-/* format.c */
+/* Who hears of what is wrong. The texts are gone when it returns. */
+struct lang_listener {
+    void (*complain)(void *ctx, uint32_t diagnostic, struct lang_span span, const char *message,
+                     const char *fix);
+    void *ctx;
+};
+
+/* Reads a source without asking what it means, and tells the first error of grammar, if there is
+ * one. Statuses: E_LIMIT (too long), E_NO_MEMORY. */
+vyre_status vyre_lang_syntax(struct vyre_memory *memory, const char *text, size_t length,
+                             struct lang_listener listener, vyre_error *err);
+
+/* format.c: vyre_source_format, and the same without a look at the grammar, for tests. */
 vyre_status vyre_lang_format(struct vyre_memory *memory, const char *text, size_t length,
+                             vyre_write_fn write, void *ctx, vyre_error *err);
+vyre_status vyre_lang_layout(struct vyre_memory *memory, const char *text, size_t length,
                              vyre_write_fn write, void *ctx, vyre_error *err);
 /* Names of the kernels, as vyre_source_kernels. */
 vyre_status vyre_lang_kernels(struct vyre_memory *memory, const char *text, size_t length,

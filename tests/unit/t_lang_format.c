@@ -31,7 +31,7 @@ static vyre_status lay_out(const char *text, size_t length, struct sink *sink, v
     memcpy(exact, text, length);
     sink->used = 0;
     sink->text[0] = '\0';
-    vyre_status status = vyre_lang_format(&memory, exact, length, keep, sink, err);
+    vyre_status status = vyre_lang_layout(&memory, exact, length, keep, sink, err);
     free(exact);
     if (vyre_memory_live(&memory) != 0) bail("memory was not given back");
     return status;
@@ -331,10 +331,43 @@ static void refusals(void)
     free(text);
 }
 
+/* What the parser refuses is left alone; what has only errors of meaning is laid out. */
+static void grammar(const char *name, const char *text, const char *message)
+{
+    static struct sink sink;
+    struct vyre_memory memory;
+    vyre_error err = {0};
+    must(vyre_memory_init(&memory, NULL, &err), &err);
+    sink.used = 0;
+    sink.stop = 0;
+    vyre_status status = vyre_lang_format(&memory, text, strlen(text), keep, &sink, &err);
+    is_u64(vyre_memory_live(&memory), 0, "%s: memory comes back", name);
+    if (!message) {
+        works(status, &err, "%s: is laid out", name);
+        return;
+    }
+    refused(status, VYRE_E_SOURCE, &err, "%s: is not laid out", name);
+    is_str(err.message, message, "it says why");
+    is_u64(sink.used, 0, "nothing is written");
+}
+
+static void grammars(void)
+{
+    grammar("a licence", "Permission is hereby granted, free of charge",
+            "1:1: found `Permission`, expected a kernel, a function or a constant");
+    grammar("settings", "on:\n  push: [main]\n",
+            "1:1: found `on`, expected a kernel, a function or a constant");
+    grammar("a mistake in a function", "void f()\n{\n    u32 a = 1 2;\n}\n",
+            "3:15: found `2`, expected an operator or `;`");
+    grammar("nothing", "", NULL);
+    grammar("a comment", "// a comment only\n", NULL);
+    grammar("errors of meaning", "void f() { unknown = 1.5 + true; g(); }", NULL);
+}
+
 /* Memory that runs out at the n-th allocation. */
 static void no_memory(void)
 {
-    static const char text[] = "kernel f(f32 a) { if (a) { b; } }";
+    static const char text[] = "kernel f(f32 a) { if (a) { b(); } }";
     static struct sink sink;
     uint32_t wrong = 0;
     uint64_t n = 1;
@@ -479,6 +512,7 @@ int main(int argc, char **argv)
     comments();
     long_lines();
     refusals();
+    grammars();
     no_memory();
     soups(seed);
     return done();
