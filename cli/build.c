@@ -5,7 +5,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "parse.h"
 #include "source.h"
@@ -54,12 +53,12 @@ static int no_memory(void)
     return CLI_EXIT_ENVIRONMENT;
 }
 
-static int same_file(const char *a, const char *b)
+static int is_source(const struct build *build)
 {
-    struct stat one, two;
+    struct stat output;
 
-    return stat(a, &one) == 0 && stat(b, &two) == 0 && one.st_dev == two.st_dev &&
-           one.st_ino == two.st_ino;
+    return strcmp(build->output, "-") != 0 && stat(build->output, &output) == 0 &&
+           cli_file_is(build->source.path, &output);
 }
 
 static int read_source(struct build *build)
@@ -78,8 +77,7 @@ static int read_source(struct build *build)
     if (build->args->check) return CLI_EXIT_DONE;
     build->output = output_name(build->args);
     if (build->output == NULL) return no_memory();
-    if (strcmp(build->output, "-") != 0 && same_file(path, build->output))
-        return cli_misuse("-o names the source itself, `%.200s`", path);
+    if (is_source(build)) return cli_misuse("-o names the source itself, `%.200s`", path);
     return CLI_EXIT_DONE;
 }
 

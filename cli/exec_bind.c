@@ -182,6 +182,41 @@ static int missing(const struct exec *exec)
     return CLI_EXIT_DONE;
 }
 
+/* What is read must still be there when the results are written, whatever becomes of the run. A
+ * buffer may go back to the file that it came from. */
+static int check_output(const struct exec *exec, uint32_t buffer)
+{
+    const char *name = exec->kernel.buffers[buffer].name, *out = exec->uses[buffer].out;
+    struct stat status;
+    int there = stat(out, &status) == 0;
+
+    if (strcmp(out, "-") == 0) return CLI_EXIT_DONE;
+    if (there && cli_file_is(exec->path, &status))
+        return cli_misuse("--out %s=%.150s would replace the program itself; write to another file",
+                          name, out);
+    for (uint32_t i = 0; i < exec->kernel.info.buffers; i++) {
+        const struct exec_use *use = &exec->uses[i];
+        if (i != buffer && there && use->in != NULL && cli_file_is(use->in, &status))
+            return cli_misuse("--out %s=%.150s would replace what `%s` is read from; write to "
+                              "another file",
+                              name, out, exec->kernel.buffers[i].name);
+        if (i < buffer && use->out != NULL &&
+            ((!there && strcmp(use->out, out) == 0) || (there && cli_file_is(use->out, &status))))
+            return cli_misuse("--out: `%s` and `%s` would both be written to `%.150s`",
+                              exec->kernel.buffers[i].name, name, out);
+    }
+    return CLI_EXIT_DONE;
+}
+
+static int check_outputs(const struct exec *exec)
+{
+    int code = CLI_EXIT_DONE;
+
+    for (uint32_t i = 0; i < exec->kernel.info.buffers && code == CLI_EXIT_DONE; i++)
+        if (exec->uses[i].out != NULL) code = check_output(exec, i);
+    return code;
+}
+
 int exec_bind(struct exec *exec)
 {
     int code = give(exec, IN, &exec->args->in);
@@ -189,7 +224,8 @@ int exec_bind(struct exec *exec)
     if (code == CLI_EXIT_DONE) code = give(exec, OUT, &exec->args->out);
     if (code == CLI_EXIT_DONE) code = give(exec, SET, &exec->args->set);
     if (code == CLI_EXIT_DONE) code = give(exec, SIZE, &exec->args->size);
-    return code == CLI_EXIT_DONE ? missing(exec) : code;
+    if (code == CLI_EXIT_DONE) code = missing(exec);
+    return code == CLI_EXIT_DONE ? check_outputs(exec) : code;
 }
 
 static int load_file(const vyre_kernel_buffer_info *buffer, struct exec_use *use)

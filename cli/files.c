@@ -88,6 +88,15 @@ int cli_file_exists(const char *path)
     return access(path, F_OK) == 0 || errno != ENOENT;
 }
 
+int cli_file_is(const char *path, const struct stat *other)
+{
+    struct stat status;
+    int error = strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &status) : stat(path, &status);
+
+    return error == 0 && S_ISREG(other->st_mode) && status.st_dev == other->st_dev &&
+           status.st_ino == other->st_ino;
+}
+
 int cli_write_all(int fd, const void *data, size_t length)
 {
     const unsigned char *from = data;

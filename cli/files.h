@@ -5,6 +5,8 @@
 #ifndef VYRE_CLI_FILES_H
 #define VYRE_CLI_FILES_H
 
+#include <sys/stat.h>
+
 #include "cli.h"
 
 /** The contents of a file; `data` is never NULL once it was read, and freed by the caller. */
@@ -22,6 +24,10 @@ int cli_file_read(const char *path, size_t limit, const char *at, struct cli_byt
 
 /** Whether there is such a file; also true where that cannot be told. */
 int cli_file_exists(const char *path);
+
+/** Whether the file that is read at `path` is `other`, a regular file, by whatever name: writing to
+ * the one would destroy the other. */
+int cli_file_is(const char *path, const struct stat *other);
 
 /** Writes all bytes to a descriptor. Returns an errno value, or 0. */
 int cli_write_all(int fd, const void *data, size_t length);

@@ -92,12 +92,10 @@ static int is_output(const char *path, const struct stat *output, const char *pl
 {
     struct stat status;
     int within = 0;
-    int error = is_standard(path) ? fstat(STDIN_FILENO, &status) : stat(path, &status);
 
-    if (error != 0) return 0;
-    if (output != NULL && status.st_dev == output->st_dev && status.st_ino == output->st_ino)
-        return 1;
-    if (!S_ISDIR(status.st_mode) || place == NULL) return 0;
+    if (output != NULL && cli_file_is(path, output)) return 1;
+    if (place == NULL || is_standard(path)) return 0;
+    if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode)) return 0;
     char *tree = realpath(path, NULL);
     if (tree != NULL) within = lies_in(place, tree);
     free(tree);
