@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
  * `vyre stream`: a program over every chunk of files. The command line is judged first, then the
- * program, then the output is opened, a runtime and a stream; from then on chunks are shown as they
- * come. A file that cannot be read, or a run that faults, is told and the rest goes on; what cannot
- * be written ends it.
+ * program, then a runtime is opened, the output and a stream; from then on chunks are shown as they
+ * come. What the output held is gone only when there is something to put in its place. A file that
+ * cannot be read, or a run that faults, is told and the rest goes on; what cannot be written ends
+ * it.
  */
 #include "stream.h"
 
@@ -131,6 +132,8 @@ static int open_stream(struct stream_job *job)
     if (code != CLI_EXIT_DONE) return code;
     if (vyre_stream_open(job->runtime, &options, &job->stream, &err) != VYRE_OK)
         return open_failed(&err);
+    code = stream_clear_output(job);
+    if (code != CLI_EXIT_DONE) return code;
     job->start_ns = job->shown_ns = stream_now_ns();
     job->start_cpu_ns = process_cpu_ns();
     if (pthread_create(&job->feeder, NULL, stream_feed, job) != 0) {
@@ -257,8 +260,9 @@ int vyre_cli_stream(const struct cli_args *args)
     job.program_path = args->operands.item[0];
     job.output = -1;
     int code = prepare(&job);
-    if (code == CLI_EXIT_DONE) code = stream_open_output(&job);
+    if (code == CLI_EXIT_DONE) code = stream_check_output(&job);
     if (code == CLI_EXIT_DONE) code = open_runtime(&job);
+    if (code == CLI_EXIT_DONE) code = stream_open_output(&job);
     if (code == CLI_EXIT_DONE) code = open_stream(&job);
     if (code == CLI_EXIT_DONE && args->json) cli_json_header("stream");
     if (code == CLI_EXIT_DONE) code = run(&job);

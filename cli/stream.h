@@ -40,6 +40,7 @@ struct stream_job {
     uint32_t scalars[VYRE_RUN_MAX_SCALARS];
     uint32_t scalar_count;
     int output;  /**< of -o; -1: none */
+    int cleared; /**< it holds nothing any more of what it held */
     int by_ring; /**< the stream writes the results itself */
 
     vyre *runtime;
@@ -69,8 +70,14 @@ int stream_check_options(const struct cli_args *args);
 /** Finds the parts of the program's buffers and its scalar parameters (stream_shape.c). */
 int stream_find_shape(struct stream_job *job);
 
-/** Opens -o, unless it is one of the files that are read (stream_files.c). */
+/** Refuses -o, or a standard output, that is one of the files that are read (stream_files.c). */
+int stream_check_output(const struct stream_job *job);
+
+/** Opens -o and leaves in it what it holds (stream_files.c). */
 int stream_open_output(struct stream_job *job);
+
+/** Empties -o, if there is something to read: called when all else is ready (stream_files.c). */
+int stream_clear_output(struct stream_job *job);
 
 /** Writes a carried result to -o, and closes it (stream_files.c). */
 int stream_close_output(struct stream_job *job);

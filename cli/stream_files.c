@@ -103,7 +103,7 @@ static int is_output(const char *path, const struct stat *output, const char *pl
 }
 
 /* A file that was read while it is written would have no end, or lose what it held. */
-static int check_output(const struct stream_job *job)
+static int check_file(const struct stream_job *job)
 {
     const struct cli_list *files = &job->args->operands;
     struct stat status;
@@ -137,17 +137,42 @@ static int check_standard_output(const struct stream_job *job)
     return CLI_EXIT_DONE;
 }
 
+int stream_check_output(const struct stream_job *job)
+{
+    const char *output = job->args->output;
+
+    return output == NULL || is_standard(output) ? check_standard_output(job) : check_file(job);
+}
+
 int stream_open_output(struct stream_job *job)
 {
-    if (job->args->output == NULL) return check_standard_output(job);
+    if (job->args->output == NULL) return CLI_EXIT_DONE;
     if (is_standard(job->args->output)) {
         job->output = STDOUT_FILENO;
-        return check_standard_output(job);
+        return CLI_EXIT_DONE;
     }
-    int code = check_output(job);
-    if (code != CLI_EXIT_DONE) return code;
-    job->output = open(job->args->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    job->output = open(job->args->output, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     return job->output >= 0 ? CLI_EXIT_DONE : cannot_write(job, errno);
+}
+
+/* Asked, not tried: to open a pipe is to take it. */
+static int can_be_read(const struct cli_list *files)
+{
+    for (size_t i = 1; i < files->count; i++)
+        if (is_standard(files->item[i]) || access(files->item[i], R_OK) == 0) return 1;
+    return 0;
+}
+
+int stream_clear_output(struct stream_job *job)
+{
+    struct stat status;
+
+    if (job->output < 0 || job->output == STDOUT_FILENO) return CLI_EXIT_DONE;
+    if (!can_be_read(&job->args->operands)) return CLI_EXIT_DONE;
+    if (fstat(job->output, &status) != 0) return cannot_write(job, errno);
+    if (S_ISREG(status.st_mode) && ftruncate(job->output, 0) != 0) return cannot_write(job, errno);
+    job->cleared = 1;
+    return CLI_EXIT_DONE;
 }
 
 int stream_close_output(struct stream_job *job)
@@ -155,7 +180,7 @@ int stream_close_output(struct stream_job *job)
     int error = 0, fd = job->output;
 
     if (fd < 0 || fd == STDOUT_FILENO) return CLI_EXIT_DONE;
-    if (job->carried != NULL && job->end_ns != 0)
+    if (job->carried != NULL && job->end_ns != 0 && job->cleared)
         error = cli_write_all(fd, job->carried, job->carried_bytes);
     job->output = -1;
     if (close(fd) != 0 && error == 0) error = errno;
