@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "parse.h"
 #include "verify.h"
 
 static void put_count(const char *before, uint32_t count, const char *noun)
@@ -219,7 +220,11 @@ static int verify_file(const struct cli_args *args, const char *path)
 int vyre_cli_verify(const struct cli_args *args)
 {
     int worst = CLI_EXIT_DONE;
+    size_t dashes = 0;
 
+    for (size_t i = 0; i < args->operands.count; i++)
+        dashes += strcmp(args->operands.item[i], "-") == 0;
+    if (dashes > 1) return cli_misuse("standard input can be read only once; give `-` once");
     if (args->json) cli_json_header("verify");
     for (size_t i = 0; i < args->operands.count; i++) {
         int code = verify_file(args, args->operands.item[i]);
