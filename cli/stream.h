@@ -26,6 +26,7 @@ struct stream_count {
     uint64_t parts;   /**< files that end within a record of --record */
     uint64_t ragged;  /**< chunks whose last bytes fill no element */
     uint64_t outside; /**< accesses out of bounds */
+    uint64_t unshown; /**< bytes of results that fill no value of --as */
     uint64_t untold;  /**< runs that faulted after enough had been told */
 };
 

@@ -142,8 +142,16 @@ static int show_bytes(const void *bytes, uint64_t length, int asked)
     return CLI_EXIT_DONE;
 }
 
+/* Values of --as may be wider than an element: the last bytes of a result are then none. */
+static void count_unshown(struct stream_job *job, const vyre_chunk *chunk)
+{
+    if (job->form == CLI_FORM_RAW || job->kind == STREAM_CARRIED || chunk->result == NULL) return;
+    job->count.unshown += chunk->result_bytes % stream_value_bytes(job);
+}
+
 int stream_show(struct stream_job *job, const vyre_chunk *chunk)
 {
+    count_unshown(job, chunk);
     if (job->args->json) {
         json_chunk(job, chunk);
         return CLI_EXIT_DONE;

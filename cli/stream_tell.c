@@ -196,6 +196,14 @@ void stream_tell_counts(struct stream_job *job)
                  (unsigned)job->input->stride);
         cli_warn(message);
     }
+    if (count->unshown > 0) {
+        snprintf(
+            message, sizeof message,
+            "%s of the results %s not shown: a value takes %u, and the last of a chunk fill none",
+            counted(count->unshown, "byte", text), count->unshown == 1 ? "is" : "are",
+            (unsigned)stream_value_bytes(job));
+        cli_warn(message);
+    }
     if (count->outside > 0) {
         snprintf(message, sizeof message,
                  "%llu access%s out of bounds read 0 or %s dropped; use --strict to find them",
