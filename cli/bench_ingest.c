@@ -157,7 +157,6 @@ static int begin(struct bench *bench)
     vyre_error err;
 
     int code = ingest_make_root(bench);
-    if (code == 0) code = ingest_guard_start(&state->files);
     if (code != 0) return code;
     if (vyre_stream_probe(NULL, &report, &err) != VYRE_OK)
         return cli_fail("cannot ask what io_uring offers", &err);
@@ -170,10 +169,8 @@ static int begin(struct bench *bench)
 
 static void end(struct bench *bench)
 {
-    struct ingest_state *state = bench->state;
-
     ingest_close(bench);
-    ingest_guard_end(&state->files);
+    ingest_remove_root(bench);
 }
 
 static void print_head(const struct bench *bench)

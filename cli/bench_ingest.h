@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 #include "bench.h"
+#include "guard.h"
 
 enum bench_ingest_line {
 #define BENCH_LINE(id, name, unit, better, step) INGEST_##id,
@@ -32,23 +33,18 @@ struct ingest_files {
     uint32_t large_sum; /* of its 32-bit words */
     uint32_t tree_files;
     uint32_t tree_sum;
-    int guard; /* a pipe to the process that removes all of it; its end is the order to do so */
-    pid_t guard_pid;
+    struct cli_guard guard; /* removes all of it */
 };
 
-/* Makes the directory. 0 or an exit code. */
+/* Makes the directory, and a guard for it: before there are threads. 0 or an exit code. */
 int ingest_make_root(struct bench *bench);
 
 /* Makes what the wanted lines need, on their first call. 0 or an exit code. */
 int ingest_make_large(struct bench *bench);
 int ingest_make_tree(struct bench *bench);
 
-/* Starts a process that removes the directory when this one asks for it or dies. To be called
- * before there are threads. 0 or an exit code (bench_ingest_guard.c). */
-int ingest_guard_start(struct ingest_files *files);
-
-/* Has the directory removed, and waits for it. */
-void ingest_guard_end(struct ingest_files *files);
+/* Removes the directory with all that is in it. */
+void ingest_remove_root(struct bench *bench);
 
 /* Children (bench_ingest_child.c).
  * ------------------------------------------------------------------------------------------- */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
  * The files that `vyre bench ingest` reads: a large one and a tree of small ones, made in a
- * directory of their own and written to the disk before anything is measured; bench_ingest_guard.c
- * removes them. Their text is lines of small letters, so that a search has ordinary work to do; the
- * sum of all its words is kept, so that every reader can be checked.
+ * directory of their own and written to the disk before anything is measured; a guard
+ * removes them if this process cannot. Their text is lines of small letters, so that a search has
+ * ordinary work to do; the sum of all its words is kept, so that every reader can be checked.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -46,15 +46,29 @@ int ingest_make_root(struct bench *bench)
         errno = ENAMETOOLONG;
         return complain("make a directory", place);
     }
+    int code = cli_guard_start(&files->guard);
+    if (code != CLI_EXIT_DONE) return code;
     snprintf(files->root, sizeof files->root, "%s/vyre-bench-XXXXXX", place);
     if (mkdtemp(files->root) == NULL) {
         files->root[0] = '\0';
         return complain("make a directory in it", place);
     }
+    cli_guard_give(&files->guard, files->root);
     snprintf(files->large, sizeof files->large, "%s/large", files->root);
     snprintf(files->tree, sizeof files->tree, "%s/tree", files->root);
     snprintf(files->list, sizeof files->list, "%s/list", files->root);
     return 0;
+}
+
+void ingest_remove_root(struct bench *bench)
+{
+    struct ingest_files *files = files_of(bench);
+
+    cli_progress("removing the files");
+    if (files->root[0] != '\0') cli_tree_remove(files->root);
+    files->root[0] = '\0';
+    cli_guard_end(&files->guard);
+    cli_progress(NULL);
 }
 
 /* Room is asked for ahead: a disk that is filled up harms others. */

@@ -127,6 +127,7 @@ static int run_tour(struct tour *tour)
     struct tour_count counts[CHAPTERS], sum = {0};
 
     TOUR_STEP(tour_text_check(tour));
+    TOUR_STEP(cli_guard_start(&tour->guard)); /* while there are no threads */
     TOUR_STEP(open_runtime(tour));
     if (tour->args->json)
         cli_json_header("demo");
@@ -154,5 +155,6 @@ int vyre_cli_demo(const struct cli_args *args)
     /* Both stop their workers, a gate that still waits included. */
     vyre_close(tour.second);
     vyre_close(tour.runtime);
+    cli_guard_end(&tour.guard);
     return code;
 }

@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 
 #include "cli.h"
+#include "guard.h"
 
 /** A call that is not back after this time is taken for lost. */
 #define TOUR_TIMEOUT_NS 20000000000ull
@@ -35,6 +36,7 @@ struct tour_gate {
 
 struct tour {
     const struct cli_args *args;
+    struct cli_guard guard; /**< of the files of the chapter on streams */
     vyre *runtime;
     vyre *second; /**< the runtime that a chapter opened for itself, or NULL */
     vyre_queue *queue;

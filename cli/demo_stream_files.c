@@ -141,6 +141,7 @@ int tour_files_make(struct tour *tour, struct tour_files *files)
         files->root[0] = '\0';
         code = complain("make a directory", place);
     }
+    if (code == CLI_EXIT_DONE) cli_guard_give(&tour->guard, files->root);
     snprintf(files->tree, sizeof files->tree, "%s/tree", files->root);
     snprintf(files->loud, sizeof files->loud, "%s/loud", files->root);
     snprintf(files->text, sizeof files->text, "%s/text", files->root);

@@ -120,8 +120,17 @@ static int remove_one(const char *path, const struct stat *status, int type, str
     return 0;
 }
 
+static int remove_near(const char *path, const struct stat *status, int type, struct FTW *where)
+{
+    (void)status;
+    if (type == FTW_F || type == FTW_SL) (void)remove(path);
+    return type == FTW_D && where->level > 0 ? FTW_SKIP_SUBTREE : FTW_CONTINUE;
+}
+
 void cli_tree_remove(const char *path)
 {
+    /* A tree of many files takes its time; large ones beside it need not wait for that. */
+    (void)nftw(path, remove_near, 16, FTW_PHYS | FTW_ACTIONRETVAL);
     (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
