@@ -190,6 +190,12 @@ const char *cli_format_ns(double ns, char *text, size_t size);
 /** Writes a size such as "8.0 MiB". */
 const char *cli_format_bytes(double bytes, char *text, size_t size);
 
+/** The same without rounding, for what has a limit. */
+const char *cli_format_exact(uint64_t bytes, char *text, size_t size);
+
+/** The end of a noun: "" for one, "s" else. */
+const char *cli_plural(uint64_t count);
+
 /* JSON Lines (json.c), always to stdout. A record is begin, members, end. Keys are plain ASCII and
  * written as they are; texts are escaped, and bytes that are not UTF-8 become U+FFFD.
  * ------------------------------------------------------------------------------------------- */

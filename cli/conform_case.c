@@ -45,9 +45,10 @@ static int read_buffers(const struct run_case *c, const char *suffix, const char
         sum += item.bytes;
     int code = read_part(c, suffix, sum, bytes);
     if (code == CLI_EXIT_DONE && bytes->length != sum)
-        return conform_bad_row(c->row, "%.100s%s has %s%zu bytes, and the manifest says %zu",
+        return conform_bad_row(c->row, "%.100s%s has %s%zu byte%s, and the manifest says %zu",
                                c->row->name, suffix, bytes->length > sum ? "more than " : "",
-                               bytes->length > sum ? sum : bytes->length, sum);
+                               bytes->length > sum ? sum : bytes->length,
+                               cli_plural(bytes->length > sum ? sum : bytes->length), sum);
     return code;
 }
 
@@ -113,8 +114,8 @@ static int outputs_agree(struct run_case *c, uint32_t ulp)
         length = kernel_result(&c->run, i, &start);
         if (!conform_next(&list, &item) || !is_named(buffer, &item) || item.bytes != length) {
             conform_say(c->result, CONFORM_FAIL,
-                        "`%.100s` returns %zu bytes, and the manifest says otherwise", buffer->name,
-                        length);
+                        "`%.100s` returns %zu byte%s, and the manifest says otherwise",
+                        buffer->name, length, cli_plural(length));
             return 0;
         }
         unsigned char *got = malloc(length + 1);

@@ -237,15 +237,17 @@ static int load_file(const vyre_kernel_buffer_info *buffer, struct exec_use *use
     if (use->bytes.length >= buffer->bytes) {
         if (buffer->stride == 0 || use->bytes.length % buffer->stride == 0) return code;
         snprintf(message, sizeof message,
-                 "`%.200s` has %zu bytes, and an element of `%.80s` has %u: the last %zu are none",
-                 use->in, use->bytes.length, buffer->name, (unsigned)buffer->stride,
-                 use->bytes.length % buffer->stride);
+                 "`%.200s` has %zu byte%s, and an element of `%.80s` has %u: the last %zu %s none",
+                 use->in, use->bytes.length, cli_plural(use->bytes.length), buffer->name,
+                 (unsigned)buffer->stride, use->bytes.length % buffer->stride,
+                 use->bytes.length % buffer->stride == 1 ? "is" : "are");
         cli_warn(message);
         return code;
     }
     snprintf(message, sizeof message,
-             "`%.200s` is too short for the buffer `%.80s`: %zu bytes, and it needs %llu", use->in,
-             buffer->name, use->bytes.length, (unsigned long long)buffer->bytes);
+             "`%.200s` is too short for the buffer `%.80s`: %zu byte%s, and it needs %llu", use->in,
+             buffer->name, use->bytes.length, cli_plural(use->bytes.length),
+             (unsigned long long)buffer->bytes);
     cli_complain(message, NULL, NULL);
     return CLI_EXIT_IO;
 }

@@ -234,6 +234,11 @@ const char *cli_format_ns(double ns, char *text, size_t size)
     return text;
 }
 
+const char *cli_plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 const char *cli_format_bytes(double bytes, char *text, size_t size)
 {
     static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
@@ -245,5 +250,20 @@ const char *cli_format_bytes(double bytes, char *text, size_t size)
     }
     int whole = step == 0 || bytes - (double)(uint64_t)bytes < 0.05;
     snprintf(text, size, "%.*f %s", whole ? 0 : 1, bytes, unit[step]);
+    if (strcmp(text, "1 bytes") == 0) snprintf(text, size, "1 byte");
+    return text;
+}
+
+const char *cli_format_exact(uint64_t bytes, char *text, size_t size)
+{
+    static const char *const unit[] = {"byte", "KiB", "MiB", "GiB", "TiB"};
+    size_t step = 0;
+
+    while (bytes != 0 && bytes % 1024 == 0 && step + 1 < sizeof unit / sizeof unit[0]) {
+        bytes /= 1024;
+        step++;
+    }
+    snprintf(text, size, "%llu %s%s", (unsigned long long)bytes, unit[step],
+             step == 0 ? cli_plural(bytes) : "");
     return text;
 }

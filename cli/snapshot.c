@@ -170,6 +170,10 @@ static int compare_moments(struct snapshot_job *job)
     if (!job->has_health ||
         vyre_health_since(&job->now.snapshot, &job->before.snapshot, &job->health, &err) == VYRE_OK)
         return CLI_EXIT_DONE;
+    if (err.status == VYRE_E_SNAPSHOT_EPOCH)
+        snprintf(err.fix, sizeof err.fix, "%s",
+                 "exchange --control and --ring with --previous-control and --previous-ring, or "
+                 "take two of one start of the device");
     return refuse(job->args, job->now.control_path, "is of an earlier moment than the previous one",
                   &err);
 }

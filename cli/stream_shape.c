@@ -39,18 +39,20 @@ static int check_sizes(const struct cli_args *args)
 {
     char size[32], chunk[32], above[32];
 
-    cli_format_bytes((double)args->chunk, chunk, sizeof chunk);
     if (args->chunk % 4096 != 0)
         return cli_misuse("--chunk takes a multiple of 4096, not %llu; use --chunk %s",
                           (unsigned long long)args->chunk, chunk_above(args->chunk, above));
     if (args->record > args->chunk)
         return cli_misuse("--record is %s, and a chunk has only %s; use --chunk %s or more",
-                          cli_format_bytes((double)args->record, size, sizeof size), chunk,
+                          cli_format_exact(args->record, size, sizeof size),
+                          cli_format_exact(args->chunk, chunk, sizeof chunk),
                           chunk_above(args->record, above));
     if (args->overlap > args->chunk / 2)
-        return cli_misuse("--overlap is %s, and half a chunk is the most; use --chunk %s or more",
-                          cli_format_bytes((double)args->overlap, size, sizeof size),
-                          chunk_above(2 * args->overlap, above));
+        return cli_misuse(
+            "--overlap is %s, and half a chunk, %s, is the most; use --chunk %s or more",
+            cli_format_exact(args->overlap, size, sizeof size),
+            cli_format_exact(args->chunk / 2, chunk, sizeof chunk),
+            chunk_above(2 * args->overlap, above));
     return check_memory(args);
 }
 
@@ -232,10 +234,10 @@ static int check_record(const struct stream_job *job)
     const uint32_t stride = job->input->stride;
 
     if (stride == 0 || record % stride == 0) return CLI_EXIT_DONE;
-    return cli_misuse("--record is %llu bytes, and an element of `%s` (%s) has %u; use a multiple "
-                      "of %u",
-                      (unsigned long long)record, job->input->name, job->input->type,
-                      (unsigned)stride, (unsigned)stride);
+    return cli_misuse("--record is %llu byte%s, and an element of `%s` (%s) has %u; use a "
+                      "multiple of %u",
+                      (unsigned long long)record, cli_plural(record), job->input->name,
+                      job->input->type, (unsigned)stride, (unsigned)stride);
 }
 
 /* How results are shown, which the program decides where --as does not. */
@@ -249,9 +251,9 @@ static int find_form(struct stream_job *job)
         job->form =
             args->output != NULL || job->kind == STREAM_LONG ? CLI_FORM_RAW : CLI_FORM_VALUES;
     if (wide && job->kind != STREAM_LONG && job->result->bytes % 8 != 0)
-        return cli_misuse("--as %s takes pairs of words, and `%s` has %llu bytes; use --as values",
+        return cli_misuse("--as %s takes pairs of words, and `%s` has %llu byte%s; use --as values",
                           args->as == CLI_FORM_U64 ? "u64" : "i64", job->result->name,
-                          (unsigned long long)job->result->bytes);
+                          (unsigned long long)job->result->bytes, cli_plural(job->result->bytes));
     if (args->json && job->form == CLI_FORM_RAW && args->output == NULL)
         return cli_misuse("--json: `%s` is as long as the chunk and written as bytes; add -o FILE, "
                           "or --as values",

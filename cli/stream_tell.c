@@ -133,9 +133,9 @@ void stream_tell_fault(struct stream_job *job, const vyre_chunk *chunk)
         snprintf(what, sizeof what, "the run was %s", kernel_outcome_name(&run.end));
     if (run.end.outcome == VYRE_FAULTED && kernel_fault_has_place(&run.end))
         kernel_fault_place(&run, at);
-    snprintf(message, sizeof message, "`%s`, %u bytes from %llu on: %s",
+    snprintf(message, sizeof message, "`%s`, %u byte%s from %llu on: %s",
              stream_name_text(chunk->path, name, sizeof name), (unsigned)chunk->length,
-             (unsigned long long)chunk->offset, what);
+             cli_plural(chunk->length), (unsigned long long)chunk->offset, what);
     cli_complain(message, at,
                  run.end.outcome == VYRE_LOST ? "run the command again: the device died" : NULL);
 }
@@ -164,7 +164,7 @@ void stream_tell_change(struct stream_job *job, const vyre_chunk *chunk)
 /* "1 chunk", "2 chunks" */
 static const char *counted(uint64_t count, const char *noun, char text[64])
 {
-    snprintf(text, 64, "%llu %s%s", (unsigned long long)count, noun, count == 1 ? "" : "s");
+    snprintf(text, 64, "%llu %s%s", (unsigned long long)count, noun, cli_plural(count));
     return text;
 }
 
@@ -179,8 +179,8 @@ void stream_tell_counts(struct stream_job *job)
     }
     if (count->cut > 0) {
         snprintf(message, sizeof message,
-                 "%s ended within a record that is longer than a chunk; use a larger --chunk",
-                 counted(count->cut, "chunk", text));
+                 "%s ended within a %s that is longer than a chunk; use a larger --chunk",
+                 counted(count->cut, "chunk", text), job->args->lines ? "line" : "record");
         cli_warn(message);
     }
     if (count->parts > 0) {

@@ -12,7 +12,7 @@
 
 static void put_count(const char *before, uint32_t count, const char *noun)
 {
-    printf("%s%u %s%s", before, count, noun, count == 1 ? "" : "s");
+    printf("%s%u %s%s", before, count, noun, cli_plural(count));
 }
 
 static void print_head(const struct verify_subject *subject, const char *verdict,
@@ -78,7 +78,8 @@ static void print_explained(const struct kernel *kernel)
                width - (int)strlen(buffer->name) < 0 ? 0 : width - (int)strlen(buffer->name), "",
                buffer->binding, buffer->type, count, (unsigned long long)buffer->bytes, text);
     }
-    printf("  %u bytes of workgroup memory; a workgroup runs in %s\n", kernel->info.workgroup_bytes,
+    printf("  %u byte%s of workgroup memory; a workgroup runs in %s\n",
+           kernel->info.workgroup_bytes, cli_plural(kernel->info.workgroup_bytes),
            cli_format_bytes((double)kernel->info.frame_bytes, size, sizeof size));
     verify_fingerprint(&kernel->info, fingerprint);
     printf("  fingerprint %s\n", fingerprint);
