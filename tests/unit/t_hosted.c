@@ -267,8 +267,10 @@ static void without_host(void)
     vyre *rt = open_with(&options);
     must(vyre_buffer_create(rt, 64, VYRE_DEVICE, &device, &err), &err);
     must(vyre_buffer_create(rt, 64, VYRE_PINNED, &pinned, &err), &err);
+    /* No other can be started. Who restarts it has the lock after this describe, and so sees the
+     * variable as it is now. */
+    setenv("VYRE_HOST", "/nowhere/vyre-host", 1);
     must(vyre_describe(rt, &about, &err), &err);
-    setenv("VYRE_HOST", "/nowhere/vyre-host", 1); /* no other can be started */
     kill((pid_t)about.host_pid, SIGKILL);
     while (!about.stopped) {
         breathe();
