@@ -23,11 +23,10 @@
 
 /* How the workgroups of one aide ended. */
 struct dev_aide_end {
-    uint32_t fault; /* of the lowest that has one, or 0 */
+    struct dev_short_fault first; /* of the lowest that has one */
     uint32_t ended;
     uint32_t steps;
     uint32_t out_of_bounds;
-    uint32_t group, pc, detail, lane; /* of that fault */
 };
 
 /* What the poller has looked up last. A slot of the same queue that differs in nothing but its seal
@@ -87,12 +86,6 @@ DEV_FN const uint32_t *dev_desk_slot(const struct dev_desk *desk)
     return (const uint32_t *)(const void *)desk->slot;
 }
 
-/* The sum of a count of all aides, as a completion has it. */
-DEV_FN uint32_t dev_aide_sum(uint32_t sum, uint32_t more)
-{
-    return more > DEV_NONE - sum ? DEV_NONE : sum + more;
-}
-
 /* All aides have ended: writes the completion, and clears the desk. */
 DEV_FN void dev_desk_end(struct dev_runtime *rt, struct dev_desk *desk, uint32_t aides,
                          uint32_t far_parts)
@@ -109,15 +102,11 @@ DEV_FN void dev_desk_end(struct dev_runtime *rt, struct dev_desk *desk, uint32_t
         for (uint32_t i = 0; i < aides; i++) {
             const struct dev_aide_end *part = &desk->end[i];
             result[0] += part->ended;
-            end.steps = dev_aide_sum(end.steps, part->steps);
-            end.out_of_bounds = dev_aide_sum(end.out_of_bounds, part->out_of_bounds);
-            if (part->fault == 0 || part->group >= lowest) continue;
-            lowest = part->group;
-            end.fault = part->fault;
-            end.pc = part->pc;
-            result[2] = part->group;
-            result[4] = part->detail;
-            result[5] = part->lane;
+            end.steps = dev_saturated((uint64_t)end.steps + part->steps);
+            end.out_of_bounds = dev_saturated((uint64_t)end.out_of_bounds + part->out_of_bounds);
+            if (part->first.fault == 0 || part->first.group >= lowest) continue;
+            lowest = part->first.group;
+            dev_short_tell(&part->first, &end, result);
         }
         result[DEV_RESULT_FAR] = far_parts;
         end.result = result;
@@ -185,26 +174,21 @@ DEV_FN void dev_aide_job(struct dev_runtime *rt, struct dev_desk *desk, struct d
 {
     const uint32_t *grid = dev_desk_slot(desk) + VYRE_SLOT_ARG0;
     const uint32_t total = desk->known.total, aides = desk->known.aides;
-    struct dev_aide_end end = {0, 0, 0, 0, 0, 0, 0, 0};
+    struct dev_aide_end end = {{0, 0, 0, 0, 0}, 0, 0, 0};
     uint32_t state = dev_float_enter();
-    if (!dev_aide_prepare(rt, desk, frame, lookup)) end.fault = (uint32_t)VYRE_FAULT_DAMAGED;
-    for (uint32_t group = aide; group < total && end.fault == 0; group += aides) {
+    if (!dev_aide_prepare(rt, desk, frame, lookup)) end.first.fault = (uint32_t)VYRE_FAULT_DAMAGED;
+    for (uint32_t group = aide; group < total && end.first.fault == 0; group += aides) {
         /* Not after a fault of a lower one. */
         if (group != aide && dev_warp_first(dev_load_relaxed(&desk->lowest)) < group) break;
         dev_warp_begin(frame, group, grid);
         dev_limit_set(frame, desk->known.budget);
         uint32_t how = dev_frame_run_here(rt, frame);
-        end.steps = dev_aide_sum(end.steps, dev_saturated(frame->steps));
-        end.out_of_bounds = dev_aide_sum(end.out_of_bounds, frame->out_of_bounds);
+        end.steps = dev_saturated(end.steps + frame->steps);
+        end.out_of_bounds = dev_saturated((uint64_t)end.out_of_bounds + frame->out_of_bounds);
         if (how == DEV_FRAME_ENDED) {
             end.ended++;
         } else {
-            int fault = how == DEV_FRAME_FAULT;
-            end.fault = fault ? frame->fault : (uint32_t)VYRE_FAULT_DAMAGED;
-            end.group = group;
-            end.pc = fault ? frame->fault_pc : frame->pc;
-            end.detail = fault ? frame->fault_detail : 0;
-            end.lane = fault ? frame->fault_lane : 0;
+            end.first = dev_short_fault_of(frame, how);
             DEV_FIRST dev_atomic_min(&desk->lowest, group);
         }
         dev_warp_sync(); /* all have looked */

@@ -339,11 +339,12 @@ DEV_FN uint64_t dev_next_group(const struct dev_runtime *rt, struct dev_run *run
     if (turn->rest < turn->rest_end) {
         uint32_t lost = 0;
         number = turn->rest;
-        if (turn->room == NULL || seen % DEV_STOP_GROUPS == 0) DEV_FIRST
-            {
+        DEV_FIRST
+        {
+            if (turn->room == NULL || seen % DEV_STOP_GROUPS == 0)
                 lost = dev_load_relaxed(&run->fault) != 0 &&
                        number >= dev_load64_relaxed(&run->fault_group);
-            }
+        }
         if (dev_warp_first(lost)) {
             turn->settled += turn->rest_end - number;
             turn->rest = turn->rest_end;

@@ -97,7 +97,7 @@ DEV_FN void dev_desk_post(struct dev_desk *desk, const struct dev_glance *glance
         const uint32_t aides = desk->known.aides;
         const uint32_t place = (uint32_t)index & (fav->slots - 1);
         desk->ticket = fav->head;
-        desk->log_place = ((uint32_t)fav->head & (fav->slots - 1)) * VYRE_SLOT_WORDS;
+        desk->log_place = dev_short_log_place(fav->slots, fav->head);
         desk->completion =
             (struct dev_word128 *)(void *)fav->completion + place * (VYRE_COMPLETION_WORDS / 4);
         desk->lap = dev_completion_lap_of(index, fav->log2_slots);

@@ -146,13 +146,15 @@ DEV_FN int dev_look_one(struct dev_poller *p, struct dev_glance *glance, uint32_
         dev_look_nop(glance, index);
     else
         dev_look_run(p, glance, index);
-    if (!program) DEV_FIRST
-        {
+    DEV_FIRST
+    {
+        if (!program) { /* whose aides count it */
             dev_metric(rt, opcode, 1);
             dev_count_claims(rt, fav->record->setup.tenant, priority, 1);
             dev_add_relaxed(&rt->control[VYRE_CONTROL_DONE_COUNT], 1);
             dev_notify(fav->record);
         }
+    }
     fav->index = index + 1;
     dev_favourite_advance(p, glance, 1);
     return 1;

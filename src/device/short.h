@@ -100,10 +100,10 @@ struct dev_short_slot {
     unsigned char *far_frame; /* the warp's in device memory */
 };
 
-/* What a print of a slot calls it. */
-DEV_FN uint32_t dev_short_log_place(const struct dev_queue *queue, uint64_t ticket)
+/* What a print of a slot calls it, in a queue of so many. */
+DEV_FN uint32_t dev_short_log_place(uint32_t slots, uint64_t ticket)
 {
-    return ((uint32_t)ticket & (queue->setup.slots - 1)) * VYRE_SLOT_WORDS;
+    return ((uint32_t)ticket & (slots - 1)) * VYRE_SLOT_WORDS;
 }
 
 /* Makes the room ready for a slot; 0: the program is not what was loaded. */
@@ -123,7 +123,7 @@ DEV_FN int dev_short_prepare(struct dev_runtime *rt, struct dev_frame *frame,
         frame->rt = rt;
         frame->entry = NULL;
         frame->log = &rt->logs[queue->setup.tenant];
-        frame->log_place = dev_short_log_place(queue, slot->ticket);
+        frame->log_place = dev_short_log_place(queue->setup.slots, slot->ticket);
     }
     dev_warp_sync();
     dev_warp_bind(frame, &frame->args,
@@ -137,16 +137,35 @@ struct dev_short_end {
     uint32_t result[VYRE_COMPLETION_RESULTS];
 };
 
-/* A workgroup did not end. One that has no loop cannot use up its turn, unless somebody has written
- * to the program since it was loaded. */
-DEV_FN void dev_short_fault(struct dev_short_end *done, const struct dev_frame *frame, uint32_t how)
+/* Why a workgroup did not end, and where. */
+struct dev_short_fault {
+    uint32_t fault;
+    uint32_t group, pc, detail, lane;
+};
+
+/* One that has no loop cannot use up its turn, unless somebody has written to the program since it
+ * was loaded. */
+DEV_FN struct dev_short_fault dev_short_fault_of(const struct dev_frame *frame, uint32_t how)
 {
-    int fault = how == DEV_FRAME_FAULT;
-    done->end.fault = fault ? frame->fault : (uint32_t)VYRE_FAULT_DAMAGED;
-    done->end.pc = fault ? frame->fault_pc : frame->pc;
-    done->result[2] = (uint32_t)frame->number;
-    done->result[4] = fault ? frame->fault_detail : 0;
-    done->result[5] = fault ? frame->fault_lane : 0;
+    int told = how == DEV_FRAME_FAULT;
+    struct dev_short_fault fault;
+    fault.fault = told ? frame->fault : (uint32_t)VYRE_FAULT_DAMAGED;
+    fault.group = (uint32_t)frame->number;
+    fault.pc = told ? frame->fault_pc : frame->pc;
+    fault.detail = told ? frame->fault_detail : 0;
+    fault.lane = told ? frame->fault_lane : 0;
+    return fault;
+}
+
+/* As a completion tells of it. */
+DEV_FN void dev_short_tell(const struct dev_short_fault *fault, struct dev_end *end,
+                           uint32_t *result)
+{
+    end->fault = fault->fault;
+    end->pc = fault->pc;
+    result[2] = fault->group;
+    result[4] = fault->detail;
+    result[5] = fault->lane;
 }
 
 /* Runs all workgroups of a slot. */
@@ -172,10 +191,12 @@ DEV_FN void dev_short_run(struct dev_runtime *rt, struct dev_frame *frame,
         uint32_t how = dev_frame_run(rt, frame);
         steps += frame->steps;
         out_of_bounds += frame->out_of_bounds;
-        if (how == DEV_FRAME_ENDED)
+        if (how == DEV_FRAME_ENDED) {
             done->result[0]++;
-        else
-            dev_short_fault(done, frame, how);
+        } else {
+            const struct dev_short_fault fault = dev_short_fault_of(frame, how);
+            dev_short_tell(&fault, &done->end, done->result);
+        }
         dev_warp_sync(); /* all have looked */
     }
     done->end.steps = dev_saturated(steps);
