@@ -330,13 +330,12 @@ static void check_neighbours(uint32_t rounds)
 {
     struct stage stage;
     vyre_options options = gpu_options();
-    vyre_caps caps = VYRE_CAPS_INIT;
+    vyre_description device = VYRE_DESCRIPTION_INIT;
     vyre_run run = VYRE_RUN_INIT;
     uint32_t wrong = 0, zero = 0, x[STAGE_WORDS] = {0}, y[STAGE_WORDS];
     vyre_error err;
-    must(vyre_backend_caps(options.backend, &caps, &err), &err);
-    if (gpu_is_cuda() && !getenv("VYRE_TEST_WORKERS")) options.workers = caps.max_workers;
     vyre *rt = gpu_open(&options);
+    must(vyre_describe(rt, &device, &err), &err);
     vyre_queue *other = gpu_queue(rt, 16, 0, 0);
     stage_open(&stage, rt, 0, "    y[i] = x[k] + i;\n");
     vyre_program *reader = load(rt, 0, 0,
@@ -347,7 +346,7 @@ static void check_neighbours(uint32_t rounds)
     vyre_buffer *const buffers[] = {stage.buffer[0], NULL};
     must(vyre_bindings_create(reader, buffers, 2, &run.bindings, &err), &err);
     run.program = reader;
-    run.grid[0] = options.workers;
+    run.grid[0] = device.workers;
     run.scalars = &zero;
     run.scalar_count = 1;
     stage_run(&stage, x, 1);
@@ -363,7 +362,7 @@ static void check_neighbours(uint32_t rounds)
     }
     must(vyre_cancel(other, ticket, &err), &err);
     is_u64(wait_for(other, ticket).outcome, VYRE_CANCELLED, "%u workgroups that read ended late",
-           options.workers);
+           device.workers);
     is_u64(wrong, 0, "%u words beside theirs are seen as they were last written", rounds);
     vyre_bindings_free(run.bindings);
     must(vyre_program_unload(reader, &err), &err);
