@@ -13,6 +13,7 @@
 #define FEW_GROUPS 4u
 #define FEW_LANES  64u
 #define TINY_SLOTS 10000u
+#define DRIFT_NS   5000u
 #define LOST_NS    120000000000ull
 
 /* A pass: runs of one program, the slots of all in flight before the first is received. */
@@ -164,6 +165,16 @@ int bench_step_gpu_slot(struct bench *bench, uint32_t line)
     return code;
 }
 
+/* Waits for some time, at most a few of the device's looks at its queues: slots that follow each
+ * other at once meet the device always at the same moment between two looks, and then what is saved
+ * here is lost there. */
+static void drift(uint64_t *random)
+{
+    *random = *random * 6364136223846793005u + 1442695040888963407u;
+    uint64_t end = bench_clock_ns() + (*random >> 33) % DRIFT_NS;
+    while (bench_clock_ns() < end) {}
+}
+
 /* A NOP and the program in turn, so that what disturbs one disturbs the other. */
 static int sample_small(struct bench *bench, const struct gpu_run *run, size_t *count)
 {
@@ -171,15 +182,17 @@ static int sample_small(struct bench *bench, const struct gpu_run *run, size_t *
     size_t most = bench->sample_capacity / 2;
     vyre_completion completion;
     int code = 0;
-    uint64_t end = bench_clock_ns() + bench->slice_ns;
+    uint64_t random = 0x5DEECE66Du, end = bench_clock_ns() + bench->slice_ns;
     for (uint32_t i = 0; i < WARM_UP && code == 0 && bench_clock_ns() < end; i++)
         code = gpu_run_once(bench, run, &completion);
     end = bench_clock_ns() + bench->slice_ns;
     for (*count = 0; *count < most && code == 0; ++*count) {
         uint64_t took = 0;
+        drift(&random);
         code = bench_round_trip(state->queue, &took);
         bench->samples[*count] = bench_sample(took);
         if (code != 0) break;
+        drift(&random);
         uint64_t begin = bench_clock_ns();
         code = gpu_run_once(bench, run, &completion);
         uint64_t now = bench_clock_ns();
