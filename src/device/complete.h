@@ -44,8 +44,8 @@ DEV_FN uint32_t dev_completion_lap_of(uint64_t index, uint32_t log2_slots)
 
 /*
  * The seal of a completion that certifies itself: the same hash as a slot's, over the fifteen words
- * beside the lap, and the lap. It stands in the lap's place, for an operation that wrote nothing
- * else; so the entry needs no order among its stores.
+ * beside the lap, and the lap. It stands in the lap's place, and the entry needs no order among its
+ * stores: for an operation that wrote nothing else, or whose effects are behind a fence before it.
  */
 DEV_FN uint32_t dev_completion_seal(const uint32_t *entry, uint32_t lap)
 {

@@ -13,13 +13,17 @@
  *     R23 pairs with A23: a job, from the poller to the aides, by `word`.
  *     R24 pairs with A24: what the aides have done, to the last of them, by `pending`.
  *     R25 pairs with A25: the desk is free again, by `busy`.
+ *     R26: what a job has written, where the application does not see it, is in memory before the
+ *     completion is stored. See docs/dispatch.md.
  */
 #ifndef VYRE_DEVICE_DESK_H
 #define VYRE_DEVICE_DESK_H
 
+#include "device/lean.h"
 #include "device/short.h"
 
-#define DEV_AIDES 15u
+#define DEV_AIDES       15u
+#define DEV_AIDES_AWAKE 4u /* which a small job begins with: they do not nap */
 
 /* How the workgroups of one aide ended. */
 struct dev_aide_end {
@@ -48,6 +52,8 @@ struct dev_desk {
     uint32_t busy;    /* from when a job is put there until its completion has been written */
     uint32_t pending; /* (atomic) aides that have not ended */
     uint32_t lowest;  /* (atomic) of the workgroups that have faulted, or DEV_NONE */
+    uint32_t steps;   /* (atomic) of all aides that have ended */
+    uint32_t odd;     /* (atomic) those of them of which more must be known than that */
     uint32_t aides;   /* that there are */
     uint32_t jobs;    /* so far */
     uint32_t lookups; /* so far: aides that know the last one's frame need not make it again */
@@ -55,10 +61,10 @@ struct dev_desk {
     uint32_t log_place;
     uint64_t ticket;
     struct dev_word128 *completion;
+    uint64_t ignored[VYRE_SLOT_WORDS / 2]; /* words in which a slot may differ: dev_desk_ignores */
     struct dev_desk_known known;
     struct dev_aide_end end[DEV_AIDES];
     struct dev_word128 slot[VYRE_SLOT_WORDS / 4];
-    struct dev_word128 row[VYRE_COMPLETION_WORDS / 4];
 };
 
 #define DEV_DESK_LEAVE 0xFFFFFFFFu
@@ -72,10 +78,22 @@ struct dev_desk {
 
 static_assert(DEV_DESK_OFFSET + sizeof(struct dev_desk) <= DEV_ROOM_LEAST, "it lies there");
 
+/* Whether a pair of words may be other than in the slot that was looked up: bit 0 the low one. */
+DEV_FN uint64_t dev_desk_ignores(uint32_t pair)
+{
+    const uint32_t scalars = VYRE_SLOT_WORDS - DEV_SLOT_SCALARS;
+    uint64_t low = 2 * pair == VYRE_SLOT_TENANT || 2 * pair >= scalars ? 0xFFFFFFFFu : 0;
+    uint64_t high = 2 * pair + 1 == VYRE_SLOT_TENANT || 2 * pair + 1 >= scalars ? 0xFFFFFFFFu : 0;
+    return high << 32 | low;
+}
+
 /* Before any warp looks at it. */
 DEV_FN void dev_desk_init(struct dev_desk *desk, uint32_t aides)
 {
     desk->word = desk->busy = desk->pending = desk->jobs = desk->lookups = 0;
+    desk->steps = desk->odd = 0;
+    for (uint32_t i = 0; i < VYRE_SLOT_WORDS / 2; i++)
+        desk->ignored[i] = dev_desk_ignores(i);
     desk->lowest = DEV_NONE;
     desk->known.valid = 0;
     desk->aides = aides < DEV_AIDES ? aides : DEV_AIDES;
@@ -86,45 +104,55 @@ DEV_FN const uint32_t *dev_desk_slot(const struct dev_desk *desk)
     return (const uint32_t *)(const void *)desk->slot;
 }
 
+/* What became of a job that was not done as most are. */
+DEV_FN void dev_desk_sum(const struct dev_desk *desk, uint32_t aides, struct dev_end *end,
+                         uint32_t *result)
+{
+    uint32_t lowest = DEV_NONE;
+    result[0] = end->steps = 0;
+    for (uint32_t i = 0; i < aides; i++) {
+        const struct dev_aide_end *part = &desk->end[i];
+        result[0] += part->ended;
+        end->steps = dev_saturated((uint64_t)end->steps + part->steps);
+        end->out_of_bounds = dev_saturated((uint64_t)end->out_of_bounds + part->out_of_bounds);
+        if (part->first.fault == 0 || part->first.group >= lowest) continue;
+        lowest = part->first.group;
+        dev_short_tell(&part->first, end, result);
+    }
+}
+
 /* All aides have ended: writes the completion, and clears the desk. */
 DEV_FN void dev_desk_end(struct dev_runtime *rt, struct dev_desk *desk, uint32_t aides,
                          uint32_t far_parts)
 {
-    uint32_t *row = (uint32_t *)(void *)desk->row;
     const uint32_t *slot = dev_desk_slot(desk);
     const uint32_t opcode = slot[VYRE_SLOT_OPCODE], priority = slot[VYRE_SLOT_PRIORITY];
     const uint32_t tenant = desk->known.tenant, number = desk->known.queue;
-    DEV_FIRST
-    {
-        uint32_t result[VYRE_COMPLETION_RESULTS] = {0, 0, 0, 0, 0, 0, 0, 0};
-        struct dev_end end = dev_end_fault(desk->ticket, opcode, 0);
-        uint32_t lowest = DEV_NONE;
-        for (uint32_t i = 0; i < aides; i++) {
-            const struct dev_aide_end *part = &desk->end[i];
-            result[0] += part->ended;
-            end.steps = dev_saturated((uint64_t)end.steps + part->steps);
-            end.out_of_bounds = dev_saturated((uint64_t)end.out_of_bounds + part->out_of_bounds);
-            if (part->first.fault == 0 || part->first.group >= lowest) continue;
-            lowest = part->first.group;
-            dev_short_tell(&part->first, &end, result);
-        }
-        result[DEV_RESULT_FAR] = far_parts;
-        end.result = result;
-        dev_row_end(row, &end);
-        row[VYRE_COMPLETION_LAP] = desk->lap;
-    }
-    dev_warp_sync();
+    uint32_t result[VYRE_COMPLETION_RESULTS] = {0, 0, 0, 0, 0, 0, 0, 0};
+    uint32_t row[VYRE_COMPLETION_WORDS];
+    struct dev_word128 quarter[DEV_WARP_ROLES];
+    struct dev_end end = dev_end_fault(desk->ticket, opcode, 0);
+    const uint32_t odd = desk->odd;
+    result[0] = desk->known.total;
+    end.steps = desk->steps;
+    if (odd != 0) dev_desk_sum(desk, aides, &end, result);
+    result[DEV_RESULT_FAR] = far_parts;
+    end.result = result;
+    dev_row_end(row, &end);
+    row[VYRE_COMPLETION_LAP] = 0;
+    row[VYRE_COMPLETION_LAP] = dev_completion_seal(row, desk->lap);
     struct dev_word128 *entry = desk->completion;
+    if (odd != 0) dev_fence_both(DEV_SYSTEM); /* R2 */
+    if (odd == 0) dev_fence_both(DEV_DEVICE); /* R26 */
     DEV_ROLES(i)
     {
-        if (i < VYRE_COMPLETION_WORDS / 4 && i != VYRE_COMPLETION_LAP / 4)
-            dev_store128_relaxed(&entry[i], desk->row[i]);
-    }
-    dev_warp_sync();
-    dev_fence_both(DEV_SYSTEM); /* R2 */
-    DEV_ROLES(i)
-    {
-        if (i == VYRE_COMPLETION_LAP / 4) dev_store128_last(&entry[i], desk->row[i]);
+        DEV_UNROLL
+        for (uint32_t k = 0; k < VYRE_COMPLETION_WORDS / 4; k++) {
+            if (i != k) continue;
+            quarter[DEV_MINE(i)].low = (uint64_t)row[4 * k + 1] << 32 | row[4 * k];
+            quarter[DEV_MINE(i)].high = (uint64_t)row[4 * k + 3] << 32 | row[4 * k + 2];
+        }
+        if (i < VYRE_COMPLETION_WORDS / 4) dev_store128_relaxed(&entry[i], quarter[DEV_MINE(i)]);
     }
     dev_warp_sync();
     DEV_FIRST
@@ -139,25 +167,51 @@ DEV_FN void dev_desk_end(struct dev_runtime *rt, struct dev_desk *desk, uint32_t
     }
 }
 
-/* Makes an aide's room ready for the job, unless it is; 0: the program is not what was loaded.
- * *lookup is the one that the room was made ready for. */
-DEV_FN int dev_aide_prepare(struct dev_runtime *rt, const struct dev_desk *desk,
-                            struct dev_frame *frame, uint32_t *lookup)
+/*
+ * What an aide does for most jobs is in one function, with little enough in it that all it works
+ * with is in registers: what is put aside on a stack goes through the first cache, which every
+ * fence empties. So what is rare, or long, is in functions of its own.
+ */
+
+/* Whether the application sees memory that the program may write. */
+DEV_FN void dev_aide_look(const struct dev_runtime *rt, struct dev_frame *frame, uint32_t set)
+{
+    const struct dev_bindings *bindings =
+        set != DEV_NONE ? dev_bindings_of(&rt->handles[set]) : NULL;
+    const uint32_t both = (uint32_t)VYRE_RIGHT_WRITE | DEV_RIGHT_SEEN;
+    uint32_t seen[DEV_WARP_ROLES];
+    DEV_ROLES(l)
+    {
+        seen[DEV_MINE(l)] = 0;
+        for (uint32_t i = l; bindings != NULL && i < bindings->count; i += DEV_WARP)
+            seen[DEV_MINE(l)] |= (uint32_t)((bindings->bound[i].rights & both) == both);
+    }
+    const uint32_t any = dev_warp_ballot(seen) != 0;
+    DEV_FIRST frame->seen = any;
+    dev_warp_sync();
+}
+
+/* Makes an aide's room ready for what the poller has looked up; 0: the program is not what was
+ * loaded. */
+DEV_NO_INLINE int dev_aide_ready(struct dev_runtime *rt, const struct dev_desk *desk,
+                                 struct dev_frame *frame)
+{
+    struct dev_short_slot whole;
+    whole.arg = dev_desk_slot(desk) + VYRE_SLOT_ARG0;
+    whole.ticket = desk->ticket;
+    whole.program = desk->known.program;
+    whole.set = desk->known.set;
+    whole.far_frame = NULL; /* the poller has seen that it fits the room */
+    if (!dev_short_prepare(rt, frame, &whole, &rt->queues[desk->known.queue])) return 0;
+    dev_lean_prepare(frame, rt->room_bytes);
+    dev_aide_look(rt, frame, whole.set);
+    return 1;
+}
+
+/* The same where only the scalars can be other than last time. */
+DEV_FN void dev_aide_again(const struct dev_desk *desk, struct dev_frame *frame)
 {
     const uint32_t *slot = dev_desk_slot(desk);
-    if (*lookup != desk->lookups) {
-        struct dev_short_slot whole;
-        whole.arg = slot + VYRE_SLOT_ARG0;
-        whole.ticket = desk->ticket;
-        whole.program = desk->known.program;
-        whole.set = desk->known.set;
-        whole.far_frame = NULL; /* the poller has seen that it fits the room */
-        *lookup = 0;
-        if (!dev_short_prepare(rt, frame, &whole, &rt->queues[desk->known.queue])) return 0;
-        *lookup = desk->lookups;
-        return 1;
-    }
-    /* Nothing but the scalars can be other than last time. */
     DEV_ROLES(i)
     {
         if (i < DEV_SLOT_SCALARS)
@@ -165,7 +219,21 @@ DEV_FN int dev_aide_prepare(struct dev_runtime *rt, const struct dev_desk *desk,
     }
     DEV_FIRST frame->log_place = desk->log_place;
     dev_warp_sync();
-    return 1;
+}
+
+/* Runs a workgroup of a program that is nothing for the lean loop. */
+DEV_NO_INLINE struct dev_lean_end dev_aide_other(struct dev_runtime *rt, struct dev_frame *frame,
+                                                 uint32_t group, const uint32_t grid[3],
+                                                 uint32_t budget)
+{
+    struct dev_lean_end end;
+    dev_warp_begin(frame, group, grid);
+    dev_limit_set(frame, budget);
+    end.how = dev_frame_run_here(rt, frame);
+    end.steps = dev_saturated(frame->steps);
+    end.out_of_bounds = frame->out_of_bounds;
+    end.left = 1;
+    return end;
 }
 
 /* Runs an aide's share of the job. */
@@ -175,20 +243,27 @@ DEV_FN void dev_aide_job(struct dev_runtime *rt, struct dev_desk *desk, struct d
     const uint32_t *grid = dev_desk_slot(desk) + VYRE_SLOT_ARG0;
     const uint32_t total = desk->known.total, aides = desk->known.aides;
     struct dev_aide_end end = {{0, 0, 0, 0, 0}, 0, 0, 0};
-    uint32_t state = dev_float_enter();
-    if (!dev_aide_prepare(rt, desk, frame, lookup)) end.first.fault = (uint32_t)VYRE_FAULT_DAMAGED;
+    uint32_t state = dev_float_enter(), odd = 0;
+    if (*lookup == desk->lookups) {
+        dev_aide_again(desk, frame);
+    } else {
+        const int ready = dev_aide_ready(rt, desk, frame);
+        *lookup = ready ? desk->lookups : 0;
+        if (!ready) end.first.fault = (uint32_t)VYRE_FAULT_DAMAGED;
+    }
     for (uint32_t group = aide; group < total && end.first.fault == 0; group += aides) {
         /* Not after a fault of a lower one. */
         if (group != aide && dev_warp_first(dev_load_relaxed(&desk->lowest)) < group) break;
-        dev_warp_begin(frame, group, grid);
-        dev_limit_set(frame, desk->known.budget);
-        uint32_t how = dev_frame_run_here(rt, frame);
-        end.steps = dev_saturated(end.steps + frame->steps);
-        end.out_of_bounds = dev_saturated((uint64_t)end.out_of_bounds + frame->out_of_bounds);
-        if (how == DEV_FRAME_ENDED) {
+        const struct dev_lean_end part =
+            frame->lean != 0 ? dev_lean_run(frame, group, grid, desk->known.budget)
+                             : dev_aide_other(rt, frame, group, grid, desk->known.budget);
+        end.steps = dev_saturated((uint64_t)end.steps + part.steps);
+        end.out_of_bounds = dev_saturated((uint64_t)end.out_of_bounds + part.out_of_bounds);
+        odd |= part.left;
+        if (part.how == DEV_FRAME_ENDED) {
             end.ended++;
         } else {
-            end.first = dev_short_fault_of(frame, how);
+            end.first = dev_short_fault_of(frame, part.how);
             DEV_FIRST dev_atomic_min(&desk->lowest, group);
         }
         dev_warp_sync(); /* all have looked */
@@ -200,6 +275,8 @@ DEV_FN void dev_aide_job(struct dev_runtime *rt, struct dev_desk *desk, struct d
     DEV_FIRST
     {
         desk->end[aide] = end;
+        dev_add_block(&desk->steps, end.steps);
+        if (odd | frame->seen | end.first.fault) dev_add_block(&desk->odd, 1);
         last = dev_sub_block(&desk->pending, 1) == 1; /* R24 and A24 */
     }
     if (!dev_warp_first(last)) return;
@@ -222,8 +299,8 @@ DEV_FN uint32_t dev_aide_number(uint32_t warp, uint32_t block_warps)
  * has emptied that cache, and where no other block is on the multiprocessor nobody has read a
  * buffer since. Where one may be, the fence must reach beyond the block to empty it again.
  */
-DEV_FN void dev_aide(struct dev_runtime *rt, struct dev_room *room, struct dev_desk *desk,
-                     uint32_t aide, enum dev_scope reach)
+DEV_NO_INLINE void dev_aide(struct dev_runtime *rt, struct dev_room *room, struct dev_desk *desk,
+                            uint32_t aide, enum dev_scope reach)
 {
     struct dev_frame *frame = (struct dev_frame *)(void *)room;
     uint32_t seen = 0, lookup = 0;
@@ -232,7 +309,7 @@ DEV_FN void dev_aide(struct dev_runtime *rt, struct dev_room *room, struct dev_d
     for (;;) {
         uint32_t word = dev_warp_first(dev_load_block(&desk->word));
         if (word == seen) {
-            dev_nap_near();
+            dev_nap_near(aide < DEV_AIDES_AWAKE);
             continue;
         }
         dev_fence_both(reach); /* A23 pairs with R23 in look_program.h */

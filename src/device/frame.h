@@ -68,12 +68,14 @@ struct dev_frame {
                             0: nowhere */
     uint32_t near_bytes; /* and how much of the room it uses */
     uint32_t far_parts;  /* and what of it lies elsewhere: enum vyre_run_place */
-    uint32_t reserved;
+    uint32_t lean;       /* and where an aide's functions of its code are (lean.h); 0: nowhere */
     uint32_t active[VM_MAX_LEVELS + 1]; /* lanes in each mask */
     uint32_t zero[4];                   /* where views without memory point */
     const struct vm_header *origin; /* of a frame in a warp's room: the block as it was loaded */
     struct vm_header header;        /* and its header, which the warp goes by */
     struct dev_run_args args;       /* of a slot that has no run of its own; short.h */
+    uint32_t seen;                  /* and whether the application sees what it may write */
+    uint32_t reserved[3];
 };
 
 static_assert(sizeof(struct dev_frame) % 16 == 0, "copied 16 bytes at a time");

@@ -206,12 +206,13 @@ DEV_FN uint32_t dev_bindings_hold(struct dev_runtime *rt, struct dev_bindings *s
         struct dev_bound *bound = &set->bound[i];
         uint32_t fault;
         if (bound->handle == 0) continue;
-        struct dev_handle *entry =
-            dev_handle_find(rt, bound->handle, DEV_BUFFER, tenant, bound->rights, &fault);
+        struct dev_handle *entry = dev_handle_find(rt, bound->handle, DEV_BUFFER, tenant,
+                                                   bound->rights & ~DEV_RIGHT_SEEN, &fault);
         if (entry == NULL) {
             dev_bindings_drop(rt, set, i);
             return fault;
         }
+        bound->rights = (bound->rights & ~DEV_RIGHT_SEEN) | (entry->rights & DEV_RIGHT_SEEN);
         bound->address = entry->address;
         bound->bytes = entry->bytes;
         dev_handle_hold(entry);

@@ -182,7 +182,7 @@ struct dev_bound {
     uint64_t address;
     uint64_t bytes;
     uint32_t handle; /* 0: a scalar parameter that comes with the slot */
-    uint32_t rights; /* that the program uses */
+    uint32_t rights; /* that the program uses; with DEV_RIGHT_SEEN where the application sees it */
 };
 
 struct dev_bindings {

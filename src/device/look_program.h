@@ -52,15 +52,6 @@ DEV_NO_INLINE int dev_desk_lookup(struct dev_runtime *rt, struct dev_desk *desk,
     return 1;
 }
 
-/* Whether a pair of words may be other than in the slot that was looked up: bit 0 the low one. */
-DEV_FN uint64_t dev_desk_ignores(uint32_t pair)
-{
-    const uint32_t scalars = VYRE_SLOT_WORDS - DEV_SLOT_SCALARS;
-    uint64_t low = 2 * pair == VYRE_SLOT_TENANT || 2 * pair >= scalars ? 0xFFFFFFFFu : 0;
-    uint64_t high = 2 * pair + 1 == VYRE_SLOT_TENANT || 2 * pair + 1 >= scalars ? 0xFFFFFFFFu : 0;
-    return high << 32 | low;
-}
-
 /* Puts the slot of a look on the desk, if it is a job for the aides. */
 DEV_FN int dev_desk_take(struct dev_runtime *rt, struct dev_desk *desk,
                          const struct dev_glance *glance)
@@ -76,7 +67,7 @@ DEV_FN int dev_desk_take(struct dev_runtime *rt, struct dev_desk *desk,
         other[DEV_MINE(i)] = 0;
         if (i < 8) {
             ((dev_word64 *)(void *)desk->slot)[i] = seen;
-            other[DEV_MINE(i)] = ((seen ^ known[i]) & ~dev_desk_ignores(i)) != 0;
+            other[DEV_MINE(i)] = ((seen ^ known[i]) & ~desk->ignored[i]) != 0;
         }
     }
     const uint32_t same = dev_warp_ballot(other) == 0;
@@ -103,10 +94,12 @@ DEV_FN void dev_desk_post(struct dev_desk *desk, const struct dev_glance *glance
         desk->lap = dev_completion_lap_of(index, fav->log2_slots);
         desk->jobs = (desk->jobs + 1) & DEV_DESK_JOBS;
         desk->pending = aides;
+        desk->steps = desk->odd = 0;
         dev_store_relaxed(&desk->lowest, DEV_NONE);
         dev_store_relaxed(&desk->busy, 1);
-        dev_add_relaxed(&fav->record->chunked, 1);
         dev_store_release(&desk->word, desk->jobs << 8 | aides, DEV_BLOCK); /* R23 */
+        /* Only now: the release would wait for it. Nobody else looks at it. */
+        dev_add_relaxed(&fav->record->chunked, 1);
     }
     dev_warp_sync();
 }

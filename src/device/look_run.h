@@ -65,11 +65,25 @@ DEV_FN void dev_look_nop(struct dev_glance *glance, uint64_t index)
     }
 }
 
-/* Runs any other plain slot on the first lane. */
-DEV_FN void dev_look_run(struct dev_poller *p, struct dev_glance *glance, uint64_t index)
+/* Runs the slot in the first row on the first lane. Not part of the poller's loop, whose registers
+ * it would take. */
+DEV_NO_INLINE void dev_look_row(struct dev_runtime *rt, struct dev_room *room, uint32_t number,
+                                uint64_t ticket, uint64_t index)
 {
-    struct dev_room *room = p->room;
-    struct dev_runtime *rt = p->rt;
+    struct dev_queue *queue = &rt->queues[number];
+    DEV_FIRST
+    {
+        dev_row_run(rt, queue, room->rows.row[0], ticket, 0);
+        room->rows.row[0][VYRE_COMPLETION_LAP] = dev_completion_lap_of(index, queue->log2_slots);
+    }
+    dev_warp_sync();
+    dev_rows_store(&room->rows, queue, index, 1);
+}
+
+/* Runs any other plain slot than a NOP. */
+DEV_FN void dev_look_run(struct dev_runtime *rt, struct dev_room *room,
+                         const struct dev_glance *glance, uint64_t index)
+{
     DEV_ROLES(i)
     {
         if (i < 8) {
@@ -78,21 +92,13 @@ DEV_FN void dev_look_run(struct dev_poller *p, struct dev_glance *glance, uint64
         }
     }
     dev_warp_sync();
-    DEV_FIRST
-    {
-        struct dev_queue *queue = &rt->queues[glance->fav.queue];
-        dev_row_run(rt, queue, room->rows.row[0], glance->fav.head, 0);
-        room->rows.row[0][VYRE_COMPLETION_LAP] =
-            dev_completion_lap_of(index, glance->fav.log2_slots);
-    }
-    dev_warp_sync();
-    dev_rows_store(&room->rows, &rt->queues[glance->fav.queue], index, 1);
+    dev_look_row(rt, room, glance->fav.queue, glance->fav.head, index);
 }
 
 /* The favourite's head moves on by n. */
-DEV_FN void dev_favourite_advance(struct dev_poller *p, struct dev_glance *glance, uint32_t n)
+DEV_FN void dev_favourite_advance(struct dev_runtime *rt, struct dev_poller *p,
+                                  struct dev_glance *glance, uint32_t n)
 {
-    struct dev_runtime *rt = p->rt;
     struct dev_favourite *fav = &glance->fav;
     uint32_t role = dev_favourite_role(glance);
     fav->head += n;
@@ -114,10 +120,10 @@ DEV_FN void dev_favourite_advance(struct dev_poller *p, struct dev_glance *glanc
 
 /* Runs the one plain slot that the favourite has published, from the look, or hands it to the
  * aides. 0: not so. `system`: queue 0 has news, which may be of what a program names. */
-DEV_FN int dev_look_one(struct dev_poller *p, struct dev_glance *glance, uint32_t system)
+DEV_FN int dev_look_one(struct dev_poller *p, struct dev_runtime *rt, struct dev_room *room,
+                        struct dev_desk *desk, struct dev_glance *glance, uint32_t system)
 {
     struct dev_favourite *fav = &glance->fav;
-    struct dev_runtime *rt = p->rt;
     uint64_t bell = dev_warp_word(glance->seen, DEV_ROLE_FAVOURITE);
     uint32_t head = (uint32_t)fav->head;
     if (!fav->usable || (uint32_t)bell - head != 1) return 0;
@@ -130,7 +136,7 @@ DEV_FN int dev_look_one(struct dev_poller *p, struct dev_glance *glance, uint32_
     uint32_t opcode = (uint32_t)(first >> 32);
     uint32_t priority = (uint32_t)(dev_warp_word(glance->seen, 1) >> 32);
     if ((uint32_t)first != VYRE_SLOT_PUBLISHED || priority > VYRE_PRIORITY_NORMAL) return 0;
-    int program = opcode >= DEV_PACKED_OPCODES && !system && dev_desk_take(rt, p->desk, glance);
+    int program = opcode >= DEV_PACKED_OPCODES && !system && dev_desk_take(rt, desk, glance);
     if (!program && opcode > VYRE_OP_COMPARE_SWAP) return 0;
     uint64_t index = fav->index;
     if (fav->clean) {
@@ -141,11 +147,11 @@ DEV_FN int dev_look_one(struct dev_poller *p, struct dev_glance *glance, uint32_
         fav->clean = dev_warp_first(fav->record->mixed) == 0;
     }
     if (program)
-        dev_desk_post(p->desk, glance, index);
+        dev_desk_post(desk, glance, index);
     else if (opcode == VYRE_OP_NOP)
         dev_look_nop(glance, index);
     else
-        dev_look_run(p, glance, index);
+        dev_look_run(rt, room, glance, index);
     DEV_FIRST
     {
         if (!program) { /* whose aides count it */
@@ -156,7 +162,7 @@ DEV_FN int dev_look_one(struct dev_poller *p, struct dev_glance *glance, uint32_
         }
     }
     fav->index = index + 1;
-    dev_favourite_advance(p, glance, 1);
+    dev_favourite_advance(rt, p, glance, 1);
     return 1;
 }
 

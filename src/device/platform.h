@@ -193,17 +193,23 @@ DEV_FN uint32_t dev_sub_both(uint32_t *word, uint32_t value)
  * made before it; for others there is a fence. */
 DEV_FN uint32_t dev_load_block(const uint32_t *word)
 {
-    uint32_t value;
-    asm volatile("ld.relaxed.cta.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+    uint32_t value, at = (uint32_t)__cvta_generic_to_shared(word);
+    asm volatile("ld.relaxed.cta.shared.u32 %0, [%1];" : "=r"(value) : "r"(at) : "memory");
     return value;
+}
+
+DEV_FN void dev_add_block(uint32_t *word, uint32_t value)
+{
+    uint32_t at = (uint32_t)__cvta_generic_to_shared(word);
+    asm volatile("red.relaxed.cta.shared.add.u32 [%0], %1;" : : "r"(at), "r"(value) : "memory");
 }
 
 DEV_FN uint32_t dev_sub_block(uint32_t *word, uint32_t value)
 {
-    uint32_t old;
-    asm volatile("atom.acq_rel.cta.add.u32 %0, [%1], %2;"
+    uint32_t old, at = (uint32_t)__cvta_generic_to_shared(word);
+    asm volatile("atom.acq_rel.cta.shared.add.u32 %0, [%1], %2;"
                  : "=r"(old)
-                 : "l"(word), "r"(0u - value)
+                 : "r"(at), "r"(0u - value)
                  : "memory");
     return old;
 }
@@ -471,6 +477,11 @@ DEV_FN uint32_t dev_sub_both(uint32_t *word, uint32_t value)
 DEV_FN uint32_t dev_load_block(const uint32_t *word)
 {
     return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+DEV_FN void dev_add_block(uint32_t *word, uint32_t value)
+{
+    __atomic_fetch_add(word, value, __ATOMIC_RELAXED);
 }
 
 DEV_FN uint32_t dev_sub_block(uint32_t *word, uint32_t value)

@@ -54,8 +54,8 @@ DEV_NO_INLINE uint32_t dev_resident_news(struct dev_poller *p, uint32_t news)
 }
 
 /* Polls until the kernel leaves. */
-DEV_FN void dev_resident_poller(struct dev_runtime *rt, const struct dev_launch *launch,
-                                struct dev_room *room, struct dev_desk *desk)
+DEV_NO_INLINE void dev_resident_poller(struct dev_runtime *rt, const struct dev_launch *launch,
+                                       struct dev_room *room, struct dev_desk *desk)
 {
     struct dev_poller poller;
     struct dev_poller *p = &poller;
@@ -80,7 +80,7 @@ DEV_FN void dev_resident_poller(struct dev_runtime *rt, const struct dev_launch 
                 quick = 0;
             }
         }
-        int ran = dev_look_one(p, &glance, news >> DEV_ROLE_SYSTEM & 1);
+        int ran = dev_look_one(p, rt, room, desk, &glance, news >> DEV_ROLE_SYSTEM & 1);
         uint32_t served = ran ? 0 : dev_look_flood(p, &glance, news);
         if (ran || served != 0) p->active_ns = 0;
         news &= ~served;

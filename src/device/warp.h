@@ -89,10 +89,10 @@ DEV_FN void dev_nap(uint32_t ns)
     __nanosleep(ns);
 }
 
-/* Between two looks at a word that is near. */
-DEV_FN void dev_nap_near(void)
+/* Between two looks at a word that is near; who is awake looks again at once. */
+DEV_FN void dev_nap_near(int awake)
 {
-    __nanosleep(100);
+    if (!awake) __nanosleep(100);
 }
 
 #else
@@ -165,8 +165,9 @@ DEV_FN void dev_nap(uint32_t ns)
     if (ns > 200) dev_yield();
 }
 
-DEV_FN void dev_nap_near(void)
+DEV_FN void dev_nap_near(int awake)
 {
+    (void)awake;
     dev_yield();
 }
 

@@ -17,9 +17,11 @@
 #include "vm/arith.h"
 
 #if defined(__CUDACC__)
-#    define DEV_UNROLL _Pragma("unroll")
+#    define DEV_UNROLL    _Pragma("unroll")
+#    define DEV_NO_UNROLL _Pragma("unroll 1")
 #else
 #    define DEV_UNROLL
+#    define DEV_NO_UNROLL
 #endif
 
 struct dev_core {

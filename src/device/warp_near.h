@@ -42,6 +42,14 @@ DEV_FN uint64_t dev_near_get64(dev_near base, uint32_t at)
     return word;
 }
 
+DEV_FN void dev_near_set2(dev_near base, uint32_t at, uint32_t low, uint32_t high)
+{
+    asm volatile("st.shared.v2.u32 [%0], {%1, %2};"
+                 :
+                 : "r"(base + at), "r"(low), "r"(high)
+                 : "memory");
+}
+
 /* Four words side by side; `at` is a multiple of 16. */
 struct dev_four {
     uint32_t word[4];
@@ -140,6 +148,12 @@ DEV_FN void dev_near_set(dev_near base, uint32_t at, uint32_t word)
 DEV_FN uint64_t dev_near_get64(dev_near base, uint32_t at)
 {
     return *(const uint64_t *)(const void *)(base + at);
+}
+
+DEV_FN void dev_near_set2(dev_near base, uint32_t at, uint32_t low, uint32_t high)
+{
+    dev_near_set(base, at, low);
+    dev_near_set(base, at + 4, high);
 }
 
 struct dev_four {

@@ -23,13 +23,15 @@
 #define NAP_MOST_NS      1000000u
 
 /* Whether an entry certifies itself as one of this lap. Its words are read once: what fits is
- * whole. */
+ * whole, and what its slot has written is visible (A2). */
 static int certified(const uint32_t *entry, uint32_t lap)
 {
     uint32_t word[VYRE_COMPLETION_WORDS];
     for (uint32_t i = 0; i < VYRE_COMPLETION_WORDS; i++)
         word[i] = __atomic_load_n(&entry[i], __ATOMIC_RELAXED);
-    return dev_completion_seal(word, lap) == word[VYRE_COMPLETION_LAP];
+    if (dev_completion_seal(word, lap) != word[VYRE_COMPLETION_LAP]) return 0;
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return 1;
 }
 
 /* The entry with this index if it has been written, else NULL. */
