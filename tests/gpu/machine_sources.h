@@ -6,35 +6,9 @@
 #ifndef VYRE_TESTS_MACHINE_SOURCES_H
 #define VYRE_TESTS_MACHINE_SOURCES_H
 
-#include "support.h"
-
-#include <stdarg.h>
+#include "source_text.h"
 
 #define SOURCE_MOST_DEPTH 32u
-
-/* Made texts.
- * ------------------------------------------------------------------------------------------- */
-
-struct source_text {
-    char *text;
-    size_t length, room;
-};
-
-TAP_FORMAT(2, 3)
-static void source_add(struct source_text *made, const char *format, ...)
-{
-    va_list list;
-    if (made->room - made->length < 400) {
-        made->room = made->room * 2 + 4000;
-        made->text = realloc(made->text, made->room);
-        if (!made->text) bail("out of memory");
-    }
-    va_start(list, format);
-    int length = vsnprintf(made->text + made->length, 400, format, list);
-    va_end(list);
-    if (length < 0 || length >= 400) bail("a line of a source is too long");
-    made->length += (size_t)length;
-}
 
 /* `count` variables that all live through a loop, which has as many rounds as the lane says. */
 static char *source_registers(uint32_t lanes, uint32_t count)
