@@ -160,8 +160,7 @@ DEV_FN void dev_resident_chunk(struct dev_runtime *rt, struct dev_room *room, ui
 }
 
 /* Waits for tasks and runs them until it is told to leave. */
-DEV_NO_INLINE void dev_resident_worker(struct dev_runtime *rt, struct dev_room *room,
-                                       uint32_t worker)
+DEV_FN void dev_resident_worker(struct dev_runtime *rt, struct dev_room *room, uint32_t worker)
 {
     struct dev_handover *ring = rt->handover;
     struct dev_task task;

@@ -110,7 +110,7 @@ static void add_word(struct scope *scope, uint32_t depth)
 static void add_place(struct scope *scope)
 {
     static const char *const usual[] = {"local_id.x", "63 - local_id.x", "(local_id.x ^ k & 63)",
-                                        "(local_id.x + m) %% 64"};
+                                        "(local_id.x + m) % 64"};
     struct source_text *made = &scope->made;
     source_add(made, "base + ");
     if (scope->odd != 0 && below(scope->odd) == 0) {
@@ -118,7 +118,7 @@ static void add_place(struct scope *scope)
         add_word(scope, 1);
         source_add(made, ") %% 64");
     } else {
-        source_add(made, below(4) != 0 ? usual[0] : usual[1 + below(3)]);
+        source_add(made, "%s", below(4) != 0 ? usual[0] : usual[1 + below(3)]);
     }
 }
 
