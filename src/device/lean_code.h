@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * Code for the lean loop (lean.h): made of what was decoded for the other one (warp_decode.h), once
+ * the buffers are known too. All that can be known before a workgroup begins is in it: functions,
+ * elements and lengths of buffers, places. Ids, lengths and scalars of the slot are filled in
+ * before anything else, where nothing before them has to do with their rows.
+ */
+#ifndef VYRE_DEVICE_LEAN_CODE_H
+#define VYRE_DEVICE_LEAN_CODE_H
+
+#include "device/warp_interp.h"
+
+#define DEV_LEAN_UNITS 2u
+
+/* Computes an instruction for two lanes: the result of the first is in the low half. */
+typedef uint64_t (*dev_lean_fn)(uint32_t a0, uint32_t a1, uint32_t b0, uint32_t b1, uint32_t c0,
+                                uint32_t c1);
+
+#define DEV_LEAN_EACH(expression, x, y, z)                                                         \
+    {                                                                                              \
+        const uint32_t a = (x), b = (y), c = (z);                                                  \
+        (void)a, (void)b, (void)c;                                                                 \
+        word = (expression);                                                                       \
+    }
+
+#define DEV_LEAN_FN(name, expression)                                                              \
+    DEV_NO_INLINE uint64_t dev_lean_##name(uint32_t a0, uint32_t a1, uint32_t b0, uint32_t b1,     \
+                                           uint32_t c0, uint32_t c1)                               \
+    {                                                                                              \
+        uint32_t word, low;                                                                        \
+        DEV_LEAN_EACH(expression, a0, b0, c0)                                                      \
+        low = word;                                                                                \
+        DEV_LEAN_EACH(expression, a1, b1, c1)                                                      \
+        return (uint64_t)word << 32 | low;                                                         \
+    }
+
+#define DEV_LEAN_W1(name, expression) DEV_LEAN_FN(name, expression)
+#define DEV_LEAN_W2(name, expression) DEV_LEAN_FN(name, expression)
+#define DEV_LEAN_W3(name, expression) DEV_LEAN_FN(name, expression)
+#define DEV_LEAN_D1(name, expression)
+#define DEV_LEAN_D2(name, expression)
+#define DEV_LEAN_C1(name, expression)
+#define DEV_LEAN_C2(name, expression)
+
+DEV_LEAN_FN(MOV, a)
+#define VM_ALU(name, text, shape, types, expression, what) DEV_LEAN_##shape(name, expression)
+#include "vm/opcodes.def"
+
+/* By opcode, as dev_words_table. */
+#define DEV_LEAN_ROW_W1(name) dev_lean_##name,
+#define DEV_LEAN_ROW_W2(name) dev_lean_##name,
+#define DEV_LEAN_ROW_W3(name) dev_lean_##name,
+#define DEV_LEAN_ROW_D1(name) 0,
+#define DEV_LEAN_ROW_D2(name) 0,
+#define DEV_LEAN_ROW_C1(name) 0,
+#define DEV_LEAN_ROW_C2(name) 0,
+
+DEV_TABLE dev_lean_fn dev_lean_table[] = {
+    dev_lean_MOV,
+#define VM_ALU(name, text, shape, types, expression, what) DEV_LEAN_ROW_##shape(name)
+#include "vm/opcodes.def"
+};
+
+/* What an instruction is here, a bit each, so that the loop finds the usual ones first. */
+enum dev_lean_kind {
+    DEV_LEAN_WORDS = 1, /* words from words, by a function */
+    DEV_LEAN_LOAD = 2,
+    DEV_LEAN_STORE = 4,
+    DEV_LEAN_END = 8,
+    DEV_LEAN_FILL = 16, /* a word that is known before, and what a lane counts up to it */
+    DEV_LEAN_IF = 32,
+    DEV_LEAN_ENDIF = 64,
+    DEV_LEAN_JZ = 128,
+    DEV_LEAN_GO = 256,     /* to imm, whatever the lanes have */
+    DEV_LEAN_LEAVE = 512,  /* anything else */
+    DEV_LEAN_FLOAT = 1024, /* of a load, a store or a word: of floats */
+    DEV_LEAN_ALL = 2048,   /* of a load: for all lanes of the warp, of a scalar */
+    DEV_LEAN_UP = 4096     /* of a store: its places are known to count up */
+};
+
+/* Code as this loop reads it. Operands are bytes from the start of the room to a row: of two words
+ * for each lane of the warp, those of its lane of both units. */
+struct dev_lean_op {
+    uint32_t kind_d; /* kind, d << 16 */
+    uint32_t ab;     /* a, b << 16 */
+    uint32_t c;      /* or the steps of a control instruction; or how much a lane counts */
+    uint32_t imm;    /* where control goes, in bytes of code; or the elements of a buffer; or the
+                        place of a word in the room */
+    uint64_t what;   /* the function, or where those elements are */
+    uint32_t pc;
+    uint32_t reserved;
+};
+
+static_assert(sizeof(struct dev_lean_op) == 32, "two loads");
+
+#define DEV_LEAN_D(op) ((op)->kind_d >> 16)
+#define DEV_LEAN_A(op) ((op)->ab & 0xFFFFu)
+#define DEV_LEAN_B(op) ((op)->ab >> 16)
+
+#define DEV_LEAN_ROW_BYTES 256u
+
+/* What lies behind all that a frame uses of its room: this, what is filled first (of the first
+ * instructions, one for each lane), code, rows; registers before scalars. */
+struct dev_lean_head {
+    uint32_t early; /* how many */
+    uint32_t code;  /* where it is in the room */
+    uint32_t first_id;
+    uint32_t zero;
+    uint32_t group[3];
+    uint32_t reserved;
+};
+
+struct dev_lean_layout {
+    uint32_t head, early, code, rows, end;
+};
+
+DEV_FN struct dev_lean_layout dev_lean_layout(const struct dev_frame *frame)
+{
+    const struct vm_header *header = &frame->header;
+    const uint32_t size = (uint32_t)sizeof(struct dev_lean_op);
+    struct dev_lean_layout at;
+    at.head = (frame->near_bytes + 15u) & ~15u;
+    at.early = at.head + (uint32_t)sizeof(struct dev_lean_head);
+    at.code = at.early + (header->code_count < DEV_WARP ? header->code_count : DEV_WARP) * size;
+    at.rows = at.code + (header->code_count + 2u) * size;
+    at.end =
+        at.rows + ((uint32_t)header->register_count + header->scalar_count) * DEV_LEAN_ROW_BYTES;
+    return at;
+}
+
+/* Makes code for this loop of code that was decoded for the other one. */
+struct dev_lean_maker {
+    const struct dev_frame *frame;
+    struct dev_lean_layout at;
+    uint32_t registers, scalars; /* where they lie for the other loop */
+    uint32_t row;                /* bytes of a register there */
+};
+
+/* The row of an operand as the other loop has it. */
+DEV_FN uint32_t dev_lean_row(const struct dev_lean_maker *maker, uint32_t operand)
+{
+    const struct vm_header *header = &maker->frame->header;
+    uint32_t number = operand & DEV_EACH ? ((operand & ~DEV_EACH) - maker->registers) / maker->row
+                                         : header->register_count +
+                                               (operand - maker->scalars) / (DEV_SCALAR_WORDS * 4u);
+    return maker->at.rows + number * DEV_LEAN_ROW_BYTES;
+}
+
+/* A fill with a word of the room. */
+DEV_FN void dev_lean_make_fill(const struct dev_lean_maker *maker, const struct dev_op *op,
+                               const void *word, struct dev_lean_op *lean)
+{
+    const unsigned char *room = (const unsigned char *)maker->frame;
+    lean->kind_d = (uint32_t)DEV_LEAN_FILL | dev_lean_row(maker, op->d) << 16;
+    lean->imm = (uint32_t)((const unsigned char *)word - room);
+}
+
+DEV_FN void dev_lean_make_id(const struct dev_lean_maker *maker, const struct dev_op *op,
+                             struct dev_lean_op *lean)
+{
+    const struct dev_lean_head *head =
+        (const struct dev_lean_head *)(const void *)((const unsigned char *)maker->frame +
+                                                     maker->at.head);
+    const uint32_t code = op->op & 0xFFu;
+    const void *word = code == VM_OP_GLOBALID  ? &head->first_id
+                       : code == VM_OP_GROUPID ? &head->group[op->imm]
+                       : code == VM_OP_BUFLEN  ? &maker->frame->views[op->imm].count
+                                               : &head->zero;
+    dev_lean_make_fill(maker, op, word, lean);
+    lean->c = dev_op_class(op) == DEV_CLASS_ID;
+}
+
+DEV_FN void dev_lean_make_memory(const struct dev_lean_maker *maker, const struct dev_op *op,
+                                 struct dev_lean_op *lean)
+{
+    const struct dev_view *view = &maker->frame->views[op->imm];
+    const uint32_t code = op->op & 0xFFu;
+    const int store = dev_op_class(op) == DEV_CLASS_STORE;
+    uint32_t kind = store ? (uint32_t)DEV_LEAN_STORE : (uint32_t)DEV_LEAN_LOAD;
+    if (dev_op_class(op) == DEV_CLASS_LOAD_ONE) kind |= DEV_LEAN_ALL;
+    if (view->length != 0 && (view->access & ~DEV_VIEW_WRITE) != 4) kind = DEV_LEAN_LEAVE;
+    if (store && !(view->access & DEV_VIEW_WRITE)) kind = DEV_LEAN_LEAVE;
+    if (code == VM_OP_LDF32 || code == VM_OP_STF32) kind |= DEV_LEAN_FLOAT;
+    lean->kind_d = kind | (store ? 0 : dev_lean_row(maker, op->d)) << 16;
+    lean->ab = dev_lean_row(maker, op->a) | (store ? dev_lean_row(maker, op->b) : 0) << 16;
+    lean->imm = view->length;
+    lean->what = (uint64_t)(uintptr_t)view->element;
+}
+
+/* A scalar of the slot, which lies in the frame, at index 0 that is a constant: a word that is
+ * known before. 0: it is not that. */
+DEV_FN int dev_lean_make_scalar(const struct dev_lean_maker *maker, const struct dev_op *op,
+                                struct dev_lean_op *lean)
+{
+    const struct dev_frame *frame = maker->frame;
+    const struct dev_view *view = &frame->views[op->imm];
+    const unsigned char *args = (const unsigned char *)frame->args.scalar;
+    const uint32_t index = (op->a - maker->scalars) / (DEV_SCALAR_WORDS * 4u);
+    if (dev_op_class(op) != DEV_CLASS_LOAD_ONE || view->length == 0 ||
+        (view->access & ~DEV_VIEW_WRITE) != 4 || view->element < args ||
+        view->element >= args + sizeof frame->args.scalar ||
+        index >= frame->header.constant_count || frame->scalars[index * DEV_SCALAR_WORDS] != 0)
+        return 0;
+    dev_lean_make_fill(maker, op, view->element, lean);
+    if ((op->op & 0xFFu) == VM_OP_LDF32) lean->kind_d |= DEV_LEAN_FLOAT;
+    return 1;
+}
+
+DEV_FN void dev_lean_make_control(const struct dev_lean_maker *maker, const struct dev_op *op,
+                                  uint32_t pc, struct dev_lean_op *lean)
+{
+    const uint32_t code = op->op & 0xFFu;
+    lean->c = op->c;
+    lean->imm = pc + 1;
+    if (code == VM_OP_IF || code == VM_OP_IFLEAVE) {
+        lean->kind_d = DEV_LEAN_IF;
+        lean->ab = dev_lean_row(maker, op->a);
+    } else if (code == VM_OP_JZ || code == VM_OP_LEAVE) {
+        lean->kind_d = DEV_LEAN_JZ;
+        lean->ab = dev_lean_row(maker, op->a);
+        lean->imm = op->imm;
+    } else if (code == VM_OP_JUMP) {
+        lean->kind_d = DEV_LEAN_GO;
+        lean->imm = op->imm;
+    } else if (code == VM_OP_BARRIER || code == VM_OP_STEP) {
+        lean->kind_d = DEV_LEAN_GO;
+    } else if (code == VM_OP_ENDIF) {
+        lean->kind_d = DEV_LEAN_ENDIF;
+    } else if (code == VM_OP_END) {
+        lean->kind_d = DEV_LEAN_END;
+    }
+}
+
+/* One instruction; control goes to a pc as yet. */
+DEV_FN struct dev_lean_op dev_lean_make(const struct dev_lean_maker *maker, const struct dev_op *op,
+                                        uint32_t pc)
+{
+    struct dev_lean_op lean = {DEV_LEAN_LEAVE, 0, 0, 0, 0, pc, 0};
+    const uint32_t code = op->op & 0xFFu;
+    switch (dev_op_class(op)) {
+    case DEV_CLASS_WORDS:
+    case DEV_CLASS_SCALAR:
+        if (code == VM_OP_GROUPID || code == VM_OP_BUFLEN) {
+            dev_lean_make_id(maker, op, &lean);
+        } else {
+            lean.kind_d = (uint32_t)DEV_LEAN_WORDS | dev_lean_row(maker, op->d) << 16;
+            lean.ab = dev_lean_row(maker, op->a) | dev_lean_row(maker, op->b) << 16;
+            lean.c = dev_lean_row(maker, op->c);
+            lean.what = (uint64_t)(uintptr_t)dev_lean_table[code == VM_OP_MOV ? 0 : code];
+        }
+        break;
+    case DEV_CLASS_ID:
+        dev_lean_make_id(maker, op, &lean);
+        break;
+    case DEV_CLASS_LOAD:
+    case DEV_CLASS_LOAD_ONE:
+    case DEV_CLASS_STORE:
+        if (!dev_lean_make_scalar(maker, op, &lean)) dev_lean_make_memory(maker, op, &lean);
+        break;
+    case DEV_CLASS_CONTROL:
+        dev_lean_make_control(maker, op, pc, &lean);
+        break;
+    default:
+        break;
+    }
+    return lean;
+}
+
+/* A bit for each row, where there are few enough: all that an instruction reads or writes. */
+DEV_FN uint64_t dev_lean_touches(const struct dev_lean_maker *maker, const struct dev_lean_op *op)
+{
+    const uint32_t kind = op->kind_d & 0xFFFFu;
+    uint32_t row[4] = {DEV_LEAN_D(op), DEV_LEAN_A(op), DEV_LEAN_B(op),
+                       kind & DEV_LEAN_WORDS ? op->c : 0};
+    uint64_t bits = kind & DEV_LEAN_LEAVE ? ~(uint64_t)0 : 0;
+    for (uint32_t i = 0; i < 4; i++)
+        if (row[i] >= maker->at.rows)
+            bits |= (uint64_t)1 << ((row[i] - maker->at.rows) / DEV_LEAN_ROW_BYTES & 63u);
+    return bits;
+}
+
+/*
+ * Which of the first instructions are done before all others: fills of rows that none before them
+ * has to do with. Bit i: instruction i. Where control skips one nobody misses what was there.
+ * *up: rows in which lanes count up as long as the workgroup runs.
+ */
+DEV_FN uint32_t dev_lean_choose(const struct dev_lean_maker *maker,
+                                const struct dev_lean_op ops[DEV_WARP_ROLES], uint32_t count,
+                                uint64_t *up)
+{
+    uint64_t touches[DEV_WARP_ROLES], own[DEV_WARP_ROLES], before = 0;
+    uint32_t early[DEV_WARP_ROLES];
+    DEV_ROLES(l)
+    {
+        const struct dev_lean_op *op = &ops[DEV_MINE(l)];
+        touches[DEV_MINE(l)] = l < count ? dev_lean_touches(maker, op) : 0;
+        early[DEV_MINE(l)] = 0;
+        own[DEV_MINE(l)] = 0;
+    }
+    /* One after the other: a bit of each row that was seen is enough for all. */
+    for (uint32_t i = 0; i < DEV_WARP; i++) {
+        DEV_ROLES(l)
+        {
+            if (l == i && l < count && (ops[DEV_MINE(l)].kind_d & DEV_LEAN_FILL) != 0)
+                early[DEV_MINE(l)] = (touches[DEV_MINE(l)] & before) == 0;
+        }
+        before |= dev_warp_word(touches, i);
+    }
+    /* Rows that something else writes later do not count up for ever. */
+    uint64_t written = 0, counted = 0;
+    DEV_ROLES(l)
+    {
+        const struct dev_lean_op *op = &ops[DEV_MINE(l)];
+        const uint32_t row = (DEV_LEAN_D(op) - maker->at.rows) / DEV_LEAN_ROW_BYTES & 63u;
+        const uint32_t counts = early[DEV_MINE(l)] & op->c;
+        if (l < count && DEV_LEAN_D(op) != 0) own[DEV_MINE(l)] = (uint64_t)1 << row;
+        touches[DEV_MINE(l)] = counts ? own[DEV_MINE(l)] : 0;
+        if (counts) own[DEV_MINE(l)] = 0;
+    }
+    for (uint32_t i = 0; i < DEV_WARP; i++) {
+        written |= dev_warp_word(own, i);
+        counted |= dev_warp_word(touches, i);
+    }
+    const uint32_t rows = maker->frame->header.register_count + maker->frame->header.scalar_count;
+    *up = count == maker->frame->header.code_count && rows <= 64 ? counted & ~written : 0;
+    return rows <= 64 ? dev_warp_ballot(early) : 0;
+}
+
+/* Puts one instruction where it belongs, when it is known which ones are early. */
+DEV_FN void dev_lean_place(const struct dev_lean_maker *maker, const struct dev_lean_op *made,
+                           uint32_t early, uint64_t up)
+{
+    unsigned char *room = (unsigned char *)(uintptr_t)maker->frame;
+    struct dev_lean_op *code = (struct dev_lean_op *)(void *)(room + maker->at.code);
+    struct dev_lean_op *first = (struct dev_lean_op *)(void *)(room + maker->at.early);
+    const uint32_t size = (uint32_t)sizeof *code, pc = made->pc;
+    const uint32_t below = dev_popcount(pc < DEV_WARP ? early & ((1u << pc) - 1u) : early);
+    struct dev_lean_op op = *made;
+    if (op.kind_d & (DEV_LEAN_IF | DEV_LEAN_ENDIF | DEV_LEAN_JZ | DEV_LEAN_GO)) {
+        const uint32_t target = op.imm;
+        op.imm =
+            (target - dev_popcount(target < DEV_WARP ? early & ((1u << target) - 1u) : early)) *
+            size;
+    }
+    if ((op.kind_d & DEV_LEAN_STORE) != 0 &&
+        (up >> ((DEV_LEAN_A(&op) - maker->at.rows) / DEV_LEAN_ROW_BYTES & 63u) & 1) != 0)
+        op.kind_d |= DEV_LEAN_UP;
+    if (pc < DEV_WARP && (early >> pc & 1) != 0)
+        first[below] = op;
+    else
+        code[pc - below] = op;
+}
+
+/* Makes a frame that is ready for its program and its buffers ready for this loop too, if that can
+ * run it and there is room: frame->lean says where its head is. */
+DEV_FN void dev_lean_prepare(struct dev_frame *frame, uint32_t room_bytes)
+{
+    const struct vm_header *header = &frame->header;
+    unsigned char *room = (unsigned char *)frame;
+    const struct dev_op *ops = (const struct dev_op *)(const void *)(room + frame->quick);
+    const uint32_t count = header->code_count < DEV_WARP ? header->code_count : DEV_WARP;
+    const uint32_t place = dev_near_place(frame);
+    struct dev_lean_op made[DEV_WARP_ROLES];
+    struct dev_lean_maker maker;
+    uint64_t up = 0;
+    maker.frame = frame;
+    maker.at = dev_lean_layout(frame);
+    maker.registers = place + (uint32_t)((const unsigned char *)frame->registers - room);
+    maker.scalars = place + (uint32_t)((const unsigned char *)frame->scalars - room);
+    maker.row = dev_units(header->lanes) * DEV_WARP * 4u;
+    const int can = frame->quick != 0 && dev_units(header->lanes) <= DEV_LEAN_UNITS &&
+                    header->shared_bytes == 0 && maker.at.end <= room_bytes &&
+                    room_bytes <= 0xFFFFu;
+    dev_warp_sync();
+    DEV_FIRST frame->lean = can ? maker.at.head : 0;
+    if (!can) {
+        dev_warp_sync();
+        return;
+    }
+    DEV_ROLES(l)
+    {
+        made[DEV_MINE(l)] = dev_lean_make(&maker, &ops[l < count ? l : 0], l);
+    }
+    const uint32_t early = dev_lean_choose(&maker, made, count, &up);
+    DEV_ROLES(l)
+    {
+        if (l < count) dev_lean_place(&maker, &made[DEV_MINE(l)], early, up);
+        for (uint32_t i = DEV_WARP + l; i < header->code_count; i += DEV_WARP) {
+            const struct dev_lean_op later = dev_lean_make(&maker, &ops[i], i);
+            dev_lean_place(&maker, &later, early, up);
+        }
+        if (l < 2) { /* there it ends; and the loop reads one ahead */
+            const struct dev_lean_op none = {DEV_LEAN_LEAVE, 0, 0, 0, 0, header->code_count, 0};
+            ((struct dev_lean_op *)(void *)(room + maker.at.code))[header->code_count -
+                                                                   dev_popcount(early) + l] = none;
+        }
+        for (uint32_t s = 0; s < header->scalar_count; s++) {
+            uint32_t *row = (uint32_t *)(void *)(room + maker.at.rows +
+                                                 (header->register_count + s) * DEV_LEAN_ROW_BYTES);
+            row[2 * l] = row[2 * l + 1] = frame->scalars[s * DEV_SCALAR_WORDS];
+        }
+    }
+    DEV_FIRST
+    {
+        struct dev_lean_head *head = (struct dev_lean_head *)(void *)(room + maker.at.head);
+        head->early = dev_popcount(early);
+        head->code = maker.at.code;
+        head->zero = 0;
+    }
+    dev_warp_sync();
+}
+
+#endif
