@@ -3,8 +3,8 @@
  * What makes a vyre-host one with the fake CUDA driver: linked with host_main.c, it sets the
  * driver's table before main begins. With VYRE_FAKE_DEATH in the environment its kernels end with
  * an illegal address instead of parking; with VYRE_FAKE_NO_WAITS its streams cannot wait for a
- * word; with VYRE_FAKE_LACKS its GPU has not the attribute of that number; with VYRE_FAKE_SHARED its
- * blocks have so many KiB of shared memory.
+ * word; with VYRE_FAKE_LACKS its GPU has not the attribute of that number; with VYRE_FAKE_SHARED
+ * its blocks have so many KiB of shared memory.
  */
 #include <stdlib.h>
 
