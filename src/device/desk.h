@@ -11,10 +11,10 @@
  * before it does so (dev_desk_clear).
  *
  *     R23 pairs with A23: a job, from the poller to the aides, by `word`.
- *     R24 pairs with A24: what the aides have done, to the last of them, by `pending`.
+ *     R24 pairs with A24: what the aides have done, to the last of them, by `tally`.
  *     R25 pairs with A25: the desk is free again, by `busy`.
- *     R26: what a job has written, where the application does not see it, is in memory before the
- *     completion is stored. See docs/dispatch.md.
+ *     R26: what an aide has written, where the application does not see it, is in memory before
+ *     the aide says that it has ended. See docs/dispatch.md.
  */
 #ifndef VYRE_DEVICE_DESK_H
 #define VYRE_DEVICE_DESK_H
@@ -44,16 +44,16 @@ struct dev_desk_known {
     uint32_t total; /* workgroups */
     uint32_t aides; /* that take part */
     uint32_t budget;
+    uint32_t flat; /* the grid has one axis */
+    uint32_t reserved[3];
     struct dev_word128 slot[VYRE_SLOT_WORDS / 4];
 };
 
 struct dev_desk {
     uint32_t word;    /* number of the job << 8 | aides that take part, or DEV_DESK_LEAVE */
     uint32_t busy;    /* from when a job is put there until its completion has been written */
-    uint32_t pending; /* (atomic) aides that have not ended */
+    uint32_t tally;   /* (atomic) of the aides that have ended: DEV_TALLY_* */
     uint32_t lowest;  /* (atomic) of the workgroups that have faulted, or DEV_NONE */
-    uint32_t steps;   /* (atomic) of all aides that have ended */
-    uint32_t odd;     /* (atomic) those of them of which more must be known than that */
     uint32_t aides;   /* that there are */
     uint32_t jobs;    /* so far */
     uint32_t lookups; /* so far: aides that know the last one's frame need not make it again */
@@ -66,6 +66,16 @@ struct dev_desk {
     struct dev_aide_end end[DEV_AIDES];
     struct dev_word128 slot[VYRE_SLOT_WORDS / 4];
 };
+
+/* All that must be known of aides in most cases is in one word: their steps, how many they are, and
+ * of how many more must be known (dev_desk.end), for instance because they took more steps. */
+#define DEV_TALLY_STEPS 0x00FFFFFFu
+#define DEV_TALLY_ENDED 0x01000000u
+#define DEV_TALLY_ODD   0x10000000u
+#define DEV_AIDE_STEPS  (DEV_TALLY_STEPS / DEV_AIDES)
+
+static_assert(DEV_AIDES < DEV_TALLY_ODD / DEV_TALLY_ENDED, "all may have ended");
+static_assert(DEV_AIDES <= 0xFFFFFFFFu / DEV_TALLY_ODD, "and be odd");
 
 #define DEV_DESK_LEAVE 0xFFFFFFFFu
 #define DEV_DESK_JOBS  0x00FFFFFFu /* numbers go round */
@@ -90,8 +100,7 @@ DEV_FN uint64_t dev_desk_ignores(uint32_t pair)
 /* Before any warp looks at it. */
 DEV_FN void dev_desk_init(struct dev_desk *desk, uint32_t aides)
 {
-    desk->word = desk->busy = desk->pending = desk->jobs = desk->lookups = 0;
-    desk->steps = desk->odd = 0;
+    desk->word = desk->busy = desk->tally = desk->jobs = desk->lookups = 0;
     for (uint32_t i = 0; i < VYRE_SLOT_WORDS / 2; i++)
         desk->ignored[i] = dev_desk_ignores(i);
     desk->lowest = DEV_NONE;
@@ -121,29 +130,17 @@ DEV_FN void dev_desk_sum(const struct dev_desk *desk, uint32_t aides, struct dev
     }
 }
 
-/* All aides have ended: writes the completion, and clears the desk. */
-DEV_FN void dev_desk_end(struct dev_runtime *rt, struct dev_desk *desk, uint32_t aides,
-                         uint32_t far_parts)
+/* Stores the completion, which certifies itself, and clears the desk. */
+DEV_FN void dev_desk_complete(struct dev_runtime *rt, struct dev_desk *desk, struct dev_end *end)
 {
-    const uint32_t *slot = dev_desk_slot(desk);
-    const uint32_t opcode = slot[VYRE_SLOT_OPCODE], priority = slot[VYRE_SLOT_PRIORITY];
+    const uint32_t priority = dev_desk_slot(desk)[VYRE_SLOT_PRIORITY];
     const uint32_t tenant = desk->known.tenant, number = desk->known.queue;
-    uint32_t result[VYRE_COMPLETION_RESULTS] = {0, 0, 0, 0, 0, 0, 0, 0};
+    struct dev_word128 *entry = desk->completion;
     uint32_t row[VYRE_COMPLETION_WORDS];
     struct dev_word128 quarter[DEV_WARP_ROLES];
-    struct dev_end end = dev_end_fault(desk->ticket, opcode, 0);
-    const uint32_t odd = desk->odd;
-    result[0] = desk->known.total;
-    end.steps = desk->steps;
-    if (odd != 0) dev_desk_sum(desk, aides, &end, result);
-    result[DEV_RESULT_FAR] = far_parts;
-    end.result = result;
-    dev_row_end(row, &end);
+    dev_row_end(row, end);
     row[VYRE_COMPLETION_LAP] = 0;
     row[VYRE_COMPLETION_LAP] = dev_completion_seal(row, desk->lap);
-    struct dev_word128 *entry = desk->completion;
-    if (odd != 0) dev_fence_both(DEV_SYSTEM); /* R2 */
-    if (odd == 0) dev_fence_both(DEV_DEVICE); /* R26 */
     DEV_ROLES(i)
     {
         DEV_UNROLL
@@ -158,13 +155,36 @@ DEV_FN void dev_desk_end(struct dev_runtime *rt, struct dev_desk *desk, uint32_t
     DEV_FIRST
     {
         dev_store_release(&desk->busy, 0, DEV_BLOCK); /* R25 */
-        dev_metric(rt, opcode, 1);
+        dev_metric(rt, end->opcode, 1);
         dev_count_claims(rt, tenant, priority, 1);
         dev_add_relaxed(&rt->control[VYRE_CONTROL_DONE_COUNT], 1);
         dev_notify(&rt->queues[number]);
         dev_sub_release(&rt->queues[number].chunked, 1); /* R14 */
         dev_add_release(&rt->ends, 1);                   /* R11 */
     }
+}
+
+/* All aides have ended, and of some more must be known than their steps. */
+DEV_NO_INLINE void dev_desk_end_odd(struct dev_runtime *rt, struct dev_desk *desk, uint32_t aides,
+                                    uint32_t far_parts)
+{
+    uint32_t result[VYRE_COMPLETION_RESULTS] = {0, 0, 0, 0, 0, 0, 0, 0};
+    struct dev_end end = dev_end_fault(desk->ticket, dev_desk_slot(desk)[VYRE_SLOT_OPCODE], 0);
+    dev_desk_sum(desk, aides, &end, result);
+    result[DEV_RESULT_FAR] = far_parts;
+    end.result = result;
+    dev_fence_both(DEV_SYSTEM); /* R2 */
+    dev_desk_complete(rt, desk, &end);
+}
+
+/* All aides have ended as most do. */
+DEV_FN void dev_desk_end(struct dev_runtime *rt, struct dev_desk *desk, uint32_t steps)
+{
+    struct dev_end end = dev_end_fault(desk->ticket, dev_desk_slot(desk)[VYRE_SLOT_OPCODE], 0);
+    const uint32_t result[VYRE_COMPLETION_RESULTS] = {desk->known.total, 0, 0, 0, 0, 0, 0, 0};
+    end.steps = steps;
+    end.result = result;
+    dev_desk_complete(rt, desk, &end);
 }
 
 /*
@@ -223,12 +243,11 @@ DEV_FN void dev_aide_again(const struct dev_desk *desk, struct dev_frame *frame)
 
 /* Runs a workgroup of a program that is nothing for the lean loop. */
 DEV_NO_INLINE struct dev_lean_end dev_aide_other(struct dev_runtime *rt, struct dev_frame *frame,
-                                                 uint32_t group, const uint32_t grid[3],
-                                                 uint32_t budget)
+                                                 uint32_t group, struct dev_lean_job job)
 {
     struct dev_lean_end end;
-    dev_warp_begin(frame, group, grid);
-    dev_limit_set(frame, budget);
+    dev_warp_begin(frame, group, job.grid);
+    dev_limit_set(frame, job.budget);
     end.how = dev_frame_run_here(rt, frame);
     end.steps = dev_saturated(frame->steps);
     end.out_of_bounds = frame->out_of_bounds;
@@ -241,22 +260,25 @@ DEV_FN void dev_aide_job(struct dev_runtime *rt, struct dev_desk *desk, struct d
                          uint32_t aide, uint32_t *lookup)
 {
     const uint32_t *grid = dev_desk_slot(desk) + VYRE_SLOT_ARG0;
-    const uint32_t total = desk->known.total, aides = desk->known.aides;
+    const uint32_t lookups = dev_warp_first(desk->lookups);
+    const uint32_t total = dev_warp_first(desk->known.total);
+    const uint32_t aides = dev_warp_first(desk->known.aides);
+    const struct dev_lean_job job = {grid, dev_warp_first(desk->known.flat), desk->known.budget};
     struct dev_aide_end end = {{0, 0, 0, 0, 0}, 0, 0, 0};
-    uint32_t state = dev_float_enter(), odd = 0;
-    if (*lookup == desk->lookups) {
+    uint32_t state = dev_float_enter(), odd = 0, tally = 0;
+    if (*lookup == lookups) {
         dev_aide_again(desk, frame);
     } else {
         const int ready = dev_aide_ready(rt, desk, frame);
-        *lookup = ready ? desk->lookups : 0;
+        *lookup = ready ? lookups : 0;
         if (!ready) end.first.fault = (uint32_t)VYRE_FAULT_DAMAGED;
     }
+    const uint32_t lean = dev_warp_first(frame->lean);
     for (uint32_t group = aide; group < total && end.first.fault == 0; group += aides) {
         /* Not after a fault of a lower one. */
         if (group != aide && dev_warp_first(dev_load_relaxed(&desk->lowest)) < group) break;
         const struct dev_lean_end part =
-            frame->lean != 0 ? dev_lean_run(frame, group, grid, desk->known.budget)
-                             : dev_aide_other(rt, frame, group, grid, desk->known.budget);
+            lean != 0 ? dev_lean_run(frame, group, &job) : dev_aide_other(rt, frame, group, job);
         end.steps = dev_saturated((uint64_t)end.steps + part.steps);
         end.out_of_bounds = dev_saturated((uint64_t)end.out_of_bounds + part.out_of_bounds);
         odd |= part.left;
@@ -270,18 +292,21 @@ DEV_FN void dev_aide_job(struct dev_runtime *rt, struct dev_desk *desk, struct d
     }
     dev_float_leave(state);
     dev_stream_done(); /* before anybody hears of it */
-    uint32_t far_parts = frame->far_parts, last = 0;
+    const uint32_t far_parts = frame->far_parts;
+    odd |= frame->seen | end.first.fault | far_parts | (uint32_t)(end.steps > DEV_AIDE_STEPS);
+    odd = dev_warp_first(odd);
+    const uint32_t mine = odd != 0 ? DEV_TALLY_ENDED + DEV_TALLY_ODD : DEV_TALLY_ENDED + end.steps;
+    DEV_FIRST desk->end[aide] = end;
+    if (odd == 0) dev_fence_both(DEV_DEVICE); /* R26; here, where aides do it at the same time */
     dev_warp_sync();
-    DEV_FIRST
-    {
-        desk->end[aide] = end;
-        dev_add_block(&desk->steps, end.steps);
-        if (odd | frame->seen | end.first.fault) dev_add_block(&desk->odd, 1);
-        last = dev_sub_block(&desk->pending, 1) == 1; /* R24 and A24 */
-    }
-    if (!dev_warp_first(last)) return;
+    DEV_FIRST tally = dev_add_block(&desk->tally, mine) + mine; /* R24 and A24 */
+    tally = dev_warp_first(tally);
+    if (tally / DEV_TALLY_ENDED % (DEV_TALLY_ODD / DEV_TALLY_ENDED) != aides) return;
     dev_warp_sync();
-    dev_desk_end(rt, desk, aides, far_parts);
+    if (tally >= DEV_TALLY_ODD)
+        dev_desk_end_odd(rt, desk, aides, far_parts);
+    else
+        dev_desk_end(rt, desk, tally & DEV_TALLY_STEPS);
 }
 
 /* The number of an aide, from its warp's in the block; or more than there are. Those beside the
@@ -304,6 +329,8 @@ DEV_NO_INLINE void dev_aide(struct dev_runtime *rt, struct dev_room *room, struc
 {
     struct dev_frame *frame = (struct dev_frame *)(void *)room;
     uint32_t seen = 0, lookup = 0;
+    aide = dev_warp_first(aide); /* what is branched on: see dev_lean_run */
+    reach = (enum dev_scope)dev_warp_first((uint32_t)reach);
     DEV_FIRST frame->serial = 0;
     dev_warp_sync();
     for (;;) {

@@ -66,11 +66,12 @@ DEV_INLINE void dev_lean_fill(const struct dev_lean *lean, const struct dev_lean
 {
     const uint32_t word = dev_near_get(lean->room, lean->place + op->imm);
     const uint32_t base = op->kind_d & DEV_LEAN_FLOAT ? vm_flush_now(word) : word;
+    const uint32_t count = (uint32_t)op->what;
     DEV_ROLES(l)
     {
-        const uint32_t first = base + op->c * DEV_LEAN_LANE(lean, l);
+        const uint32_t first = base + count * DEV_LEAN_LANE(lean, l);
         dev_near_set2(lean->room, DEV_LEAN_D(op) + DEV_LEAN_MINE(lean, l), first,
-                      first + op->c * DEV_WARP);
+                      first + count * DEV_WARP);
     }
 }
 
@@ -87,18 +88,58 @@ DEV_INLINE struct dev_lean_op dev_lean_read(const struct dev_lean *lean, uint32_
     return op;
 }
 
-DEV_INLINE void dev_lean_words(const struct dev_lean *lean, const struct dev_lean_op *op)
+/* The operands of an instruction. */
+struct dev_lean_words {
+    struct dev_two a, b, c;
+};
+
+DEV_INLINE struct dev_lean_words dev_lean_operands(const struct dev_lean *lean,
+                                                   const struct dev_lean_op *op)
+{
+    struct dev_lean_words in;
+    dev_lean_get(lean, DEV_LEAN_A(op), &in.a);
+    dev_lean_get(lean, DEV_LEAN_B(op), &in.b);
+    dev_lean_get(lean, op->c, &in.c);
+    return in;
+}
+
+/* Computes for both words of each lane. */
+#define DEV_LEAN_BOTH(in, result, expression)                                                      \
+    DEV_ROLES(l)                                                                                   \
+    {                                                                                              \
+        DEV_UNROLL                                                                                 \
+        for (uint32_t u = 0; u < DEV_LEAN_UNITS; u++) {                                            \
+            const uint32_t a = (in)->a.word[u][DEV_MINE(l)];                                       \
+            const uint32_t b = (in)->b.word[u][DEV_MINE(l)];                                       \
+            const uint32_t c = (in)->c.word[u][DEV_MINE(l)];                                       \
+            (void)c;                                                                               \
+            (result).word[u][DEV_MINE(l)] = (expression);                                          \
+        }                                                                                          \
+    }
+
+DEV_INLINE void dev_lean_sum(const struct dev_lean *lean, const struct dev_lean_op *op,
+                             uint32_t kind, const struct dev_lean_words *in)
+{
+    struct dev_two result;
+    if (kind & DEV_LEAN_FLOAT)
+        DEV_LEAN_BOTH(in, result, vm_fadd(vm_fmul(a, b), c))
+    else if (kind & DEV_LEAN_LESS)
+        DEV_LEAN_BOTH(in, result, (uint32_t)(a < b))
+    else
+        DEV_LEAN_BOTH(in, result, a * b + c)
+    dev_lean_set(lean, DEV_LEAN_D(op), &result);
+}
+
+DEV_INLINE void dev_lean_call(const struct dev_lean *lean, const struct dev_lean_op *op,
+                              const struct dev_lean_words *in)
 {
     const dev_lean_fn run = (dev_lean_fn)(uintptr_t)op->what;
-    struct dev_two a, b, c, result;
-    dev_lean_get(lean, DEV_LEAN_A(op), &a);
-    dev_lean_get(lean, DEV_LEAN_B(op), &b);
-    dev_lean_get(lean, op->c, &c);
+    struct dev_two result;
     DEV_ROLES(l)
     {
         const uint64_t both =
-            run(a.word[0][DEV_MINE(l)], a.word[1][DEV_MINE(l)], b.word[0][DEV_MINE(l)],
-                b.word[1][DEV_MINE(l)], c.word[0][DEV_MINE(l)], c.word[1][DEV_MINE(l)]);
+            run(in->a.word[0][DEV_MINE(l)], in->a.word[1][DEV_MINE(l)], in->b.word[0][DEV_MINE(l)],
+                in->b.word[1][DEV_MINE(l)], in->c.word[0][DEV_MINE(l)], in->c.word[1][DEV_MINE(l)]);
         result.word[0][DEV_MINE(l)] = (uint32_t)both;
         result.word[1][DEV_MINE(l)] = (uint32_t)(both >> 32);
     }
@@ -112,18 +153,16 @@ struct dev_lean_load {
 };
 
 DEV_INLINE void dev_lean_load_begin(const struct dev_lean *lean, const struct dev_lean_op *op,
-                                    struct dev_lean_load *load)
+                                    const struct dev_two *index, struct dev_lean_load *load)
 {
     const uint32_t lanes = op->kind_d & DEV_LEAN_ALL ? DEV_LEAN_UNITS * DEV_WARP : lean->lanes;
     const unsigned char *element = (const unsigned char *)(uintptr_t)op->what;
-    struct dev_two index;
-    dev_lean_get(lean, DEV_LEAN_A(op), &index);
     DEV_ROLES(l)
     {
         load->odd[DEV_MINE(l)] = 0;
         DEV_UNROLL
         for (uint32_t u = 0; u < DEV_LEAN_UNITS; u++) {
-            const uint32_t at = index.word[u][DEV_MINE(l)];
+            const uint32_t at = index->word[u][DEV_MINE(l)];
             const uint32_t used = DEV_LEAN_LANE(lean, l) + u * DEV_WARP < lanes;
             const uint32_t inside = at < op->imm;
             load->odd[DEV_MINE(l)] |= used & (inside ^ 1u);
@@ -135,9 +174,9 @@ DEV_INLINE void dev_lean_load_begin(const struct dev_lean *lean, const struct de
 }
 
 DEV_INLINE void dev_lean_load_end(const struct dev_lean *lean, const struct dev_lean_op *op,
-                                  struct dev_lean_load *load)
+                                  uint32_t kind, struct dev_lean_load *load)
 {
-    if (op->kind_d & DEV_LEAN_ALL) { /* a scalar is one word, whoever writes there meanwhile */
+    if (kind & DEV_LEAN_ALL) { /* a scalar is one word, whoever writes there meanwhile */
         const uint32_t one = dev_warp_word32(load->result.word[0], 0);
         DEV_ROLES(l)
         {
@@ -149,32 +188,43 @@ DEV_INLINE void dev_lean_load_end(const struct dev_lean *lean, const struct dev_
         DEV_UNROLL
         for (uint32_t u = 0; u < DEV_LEAN_UNITS; u++) {
             const uint32_t word = load->result.word[u][DEV_MINE(l)];
-            load->result.word[u][DEV_MINE(l)] =
-                op->kind_d & DEV_LEAN_FLOAT ? vm_flush_now(word) : word;
+            load->result.word[u][DEV_MINE(l)] = kind & DEV_LEAN_FLOAT ? vm_flush_now(word) : word;
         }
     }
     dev_lean_set(lean, DEV_LEAN_D(op), &load->result);
 }
 
-/* A load, and the one behind it if that is one that needs nothing of it: how many are done. */
-DEV_INLINE uint32_t dev_lean_loads(const struct dev_lean *lean, const struct dev_lean_op *op,
-                                   const struct dev_lean_op *next)
+/* 0: some lane is out of bounds, and nothing is done. */
+DEV_INLINE uint32_t dev_lean_load(const struct dev_lean *lean, const struct dev_lean_op *op,
+                                  uint32_t kind, const struct dev_two *index)
 {
-    const int pair = (next->kind_d & DEV_LEAN_LOAD) != 0 && DEV_LEAN_A(next) != DEV_LEAN_D(op);
+    struct dev_lean_load load;
+    dev_lean_load_begin(lean, op, index, &load);
+    if (dev_warp_ballot(load.odd) != 0) return 0;
+    dev_lean_load_end(lean, op, kind, &load);
+    return 1;
+}
+
+/* The same of a load and the one behind it, which needs nothing of it: both are under way at
+ * once. */
+DEV_INLINE uint32_t dev_lean_load_pair(const struct dev_lean *lean, const struct dev_lean_op *op,
+                                       const struct dev_lean_op *next, uint32_t kind,
+                                       const struct dev_two *index)
+{
     struct dev_lean_load first, second;
-    dev_lean_load_begin(lean, op, &first);
-    if (pair) {
-        dev_lean_load_begin(lean, next, &second);
-        DEV_ROLES(l)
-        {
-            first.odd[DEV_MINE(l)] |= second.odd[DEV_MINE(l)];
-        }
+    struct dev_two other;
+    dev_lean_get(lean, DEV_LEAN_A(next), &other);
+    dev_lean_load_begin(lean, op, index, &first);
+    dev_lean_load_begin(lean, next, &other, &second);
+    DEV_ROLES(l)
+    {
+        first.odd[DEV_MINE(l)] |= second.odd[DEV_MINE(l)];
     }
+    const uint32_t next_kind = dev_warp_first(next->kind_d);
     if (dev_warp_ballot(first.odd) != 0) return 0;
-    dev_lean_load_end(lean, op, &first);
-    if (!pair) return 1;
-    dev_lean_load_end(lean, next, &second);
-    return 2;
+    dev_lean_load_end(lean, op, kind, &first);
+    dev_lean_load_end(lean, next, next_kind, &second);
+    return 1;
 }
 
 /* Marks lanes whose places do not count up. */
@@ -197,51 +247,47 @@ DEV_INLINE void dev_lean_meet(const struct dev_lean *lean, const struct dev_two 
 }
 
 /* Stores at places that count up, so that no two meet. 0: they do not, and nothing is done. */
-DEV_INLINE uint32_t dev_lean_store(const struct dev_lean *lean, const struct dev_lean_op *op)
+DEV_INLINE uint32_t dev_lean_store(const struct dev_lean *lean, const struct dev_lean_op *op,
+                                   uint32_t kind, const struct dev_lean_words *in)
 {
     unsigned char *element = (unsigned char *)(uintptr_t)op->what;
-    struct dev_two index, value;
     uint32_t odd[DEV_WARP_ROLES];
-    dev_lean_get(lean, DEV_LEAN_A(op), &index);
-    dev_lean_get(lean, DEV_LEAN_B(op), &value);
     DEV_ROLES(l)
     {
         odd[DEV_MINE(l)] = 0;
         DEV_UNROLL
         for (uint32_t u = 0; u < DEV_LEAN_UNITS; u++)
             odd[DEV_MINE(l)] |= (uint32_t)(DEV_LEAN_LANE(lean, l) + u * DEV_WARP < lean->lanes) &
-                                (uint32_t)(index.word[u][DEV_MINE(l)] >= op->imm);
+                                (uint32_t)(in->a.word[u][DEV_MINE(l)] >= op->imm);
     }
-    if (!(op->kind_d & DEV_LEAN_UP)) dev_lean_meet(lean, &index, odd);
+    if (!(kind & DEV_LEAN_UP)) dev_lean_meet(lean, &in->a, odd);
     if (dev_warp_ballot(odd) != 0) return 0;
     dev_warp_sync(); /* others may have loaded what is stored over */
     DEV_ROLES(l)
     {
         DEV_UNROLL
         for (uint32_t u = 0; u < DEV_LEAN_UNITS; u++) {
-            const uint32_t word = value.word[u][DEV_MINE(l)];
+            const uint32_t word = in->b.word[u][DEV_MINE(l)];
+            const uint32_t canon = kind & DEV_LEAN_FLOAT ? vm_canon(word) : word;
             if (DEV_LEAN_LANE(lean, l) + u * DEV_WARP < lean->lanes)
-                dev_set(element + (uint64_t)index.word[u][DEV_MINE(l)] * 4,
-                        op->kind_d & DEV_LEAN_FLOAT ? vm_canon(word) : word, 4);
+                dev_set(element + (uint64_t)in->a.word[u][DEV_MINE(l)] * 4, canon, 4);
         }
     }
     dev_warp_sync(); /* lanes of later instructions may meet these */
     return 1;
 }
 
-/* Whether a word of a row is not 0 for all lanes of the workgroup. */
-DEV_INLINE int dev_lean_all(const struct dev_lean *lean, uint32_t row)
+/* Whether a condition is not 0 for all lanes of the workgroup. */
+DEV_INLINE int dev_lean_all(const struct dev_lean *lean, const struct dev_two *condition)
 {
-    struct dev_two condition;
     uint32_t no[DEV_WARP_ROLES];
-    dev_lean_get(lean, row, &condition);
     DEV_ROLES(l)
     {
         no[DEV_MINE(l)] = 0;
         DEV_UNROLL
         for (uint32_t u = 0; u < DEV_LEAN_UNITS; u++)
             no[DEV_MINE(l)] |= (uint32_t)(DEV_LEAN_LANE(lean, l) + u * DEV_WARP < lean->lanes) &
-                               (uint32_t)(condition.word[u][DEV_MINE(l)] == 0);
+                               (uint32_t)(condition->word[u][DEV_MINE(l)] == 0);
     }
     return dev_warp_ballot(no) == 0;
 }
@@ -254,17 +300,23 @@ struct dev_lean_end {
     uint32_t left; /* not all of it was run by this loop */
 };
 
+/* What a workgroup is of. */
+struct dev_lean_job {
+    const uint32_t *grid;
+    uint32_t flat; /* it has one axis */
+    uint32_t budget;
+};
+
 /* Hands the workgroup over to the other loop, at an instruction of which nothing is done. */
 DEV_NO_INLINE struct dev_lean_end dev_lean_leave(struct dev_frame *frame, struct dev_lean state,
-                                                 uint32_t pc, const uint32_t grid[3],
-                                                 uint32_t budget)
+                                                 uint32_t pc, struct dev_lean_job job)
 {
     const struct vm_header *header = &frame->header;
     const uint32_t units = dev_units(header->lanes);
     const unsigned char *room = (const unsigned char *)frame;
     const struct dev_lean_layout at = dev_lean_layout(frame);
     struct dev_lean_end end;
-    dev_warp_begin(frame, state.number, grid);
+    dev_warp_begin(frame, state.number, job.grid);
     DEV_ROLES(l)
     {
         for (uint32_t r = 0; r < header->register_count + header->scalar_count; r++) {
@@ -281,7 +333,7 @@ DEV_NO_INLINE struct dev_lean_end dev_lean_leave(struct dev_frame *frame, struct
         for (uint32_t i = 1 + l; i <= state.level; i += DEV_WARP)
             frame->active[i] = header->lanes;
     }
-    DEV_FIRST frame->limit = budget;
+    DEV_FIRST frame->limit = job.budget;
     dev_frame_keep(frame, pc, state.level, state.steps);
     end.how = dev_quick_run(frame);
     end.steps = dev_saturated(frame->steps);
@@ -290,29 +342,37 @@ DEV_NO_INLINE struct dev_lean_end dev_lean_leave(struct dev_frame *frame, struct
     return end;
 }
 
-/* The same where a grid has more axes than one. */
+/* What fills need to know of a workgroup where the grid has more axes than one. */
 DEV_NO_INLINE void dev_lean_tell_axes(struct dev_lean_head *head, const struct dev_frame *frame,
                                       uint32_t number, const uint32_t grid[3])
 {
-    head->group[0] = number % grid[0];
-    head->group[1] = number / grid[0] % grid[1];
-    head->group[2] = number / grid[0] / grid[1];
-    head->first_id = head->group[0] * frame->header.workgroup[0];
+    DEV_FIRST
+    {
+        head->group[0] = number % grid[0];
+        head->group[1] = number / grid[0] % grid[1];
+        head->group[2] = number / grid[0] / grid[1];
+        head->first_id = head->group[0] * frame->header.workgroup[0];
+    }
 }
 
-/* What fills need to know of a workgroup; on the first lane. */
 DEV_INLINE void dev_lean_tell(struct dev_lean_head *head, const struct dev_frame *frame,
-                              uint32_t number, const uint32_t grid[3])
+                              uint32_t number, const struct dev_lean_job *job)
 {
-    head->group[0] = number;
-    head->group[1] = head->group[2] = 0;
-    head->first_id = number * frame->header.workgroup[0];
-    if (grid[1] != 1 || grid[2] != 1) dev_lean_tell_axes(head, frame, number, grid);
+    if (!job->flat) {
+        dev_lean_tell_axes(head, frame, number, job->grid);
+        return;
+    }
+    const uint32_t first_id = number * frame->header.workgroup[0];
+    DEV_FIRST
+    {
+        head->group[0] = number; /* the others are 0 */
+        head->first_id = first_id;
+    }
 }
 
 /* Begins a workgroup: all that can be filled before anything else is done. */
 DEV_INLINE void dev_lean_begin(struct dev_lean *lean, struct dev_frame *frame, uint32_t number,
-                               const uint32_t grid[3])
+                               const struct dev_lean_job *job)
 {
     struct dev_lean_head *head =
         (struct dev_lean_head *)(void *)((unsigned char *)frame + frame->lean);
@@ -331,93 +391,104 @@ DEV_INLINE void dev_lean_begin(struct dev_lean *lean, struct dev_frame *frame, u
     lean->level = lean->steps = 0;
     lean->level_count = frame->header.level_count;
     dev_warp_sync(); /* whoever still reads what the last one was told */
-    DEV_FIRST dev_lean_tell(head, frame, number, grid);
+    dev_lean_tell(head, frame, number, job);
     dev_warp_sync();
     const uint32_t count = head->early;
     lean->code = head->code;
     uint32_t at = lean->place + frame->lean + (uint32_t)sizeof *head;
+    struct dev_lean_op op = dev_lean_read(lean, at);
     DEV_NO_UNROLL
     for (uint32_t i = 0; i < count; i++) {
-        const struct dev_lean_op op = dev_lean_read(lean, at);
-        dev_lean_fill(lean, &op);
         at += size;
+        const struct dev_lean_op next = dev_lean_read(lean, at); /* of the code, behind the last */
+        dev_lean_fill(lean, &op);
+        op = next;
     }
 }
 
-/* Runs what is neither of words nor a load or a store. The place of the next instruction, in bytes
- * of code; DEV_NONE: it must be left. */
+/* Runs what is rarer. The place of the next instruction, in bytes of code; DEV_NONE: it must be
+ * left. */
 DEV_INLINE uint32_t dev_lean_other(struct dev_lean *lean, const struct dev_lean_op *op,
-                                   uint32_t next)
+                                   uint32_t kind, const struct dev_lean_words *in, uint32_t next)
 {
-    const uint32_t kind = op->kind_d;
     uint32_t target = op->imm;
+    if (kind & DEV_LEAN_WORDS) {
+        dev_lean_call(lean, op, in);
+        return next;
+    }
     if (kind & DEV_LEAN_FILL) {
         dev_lean_fill(lean, op);
         return next;
     }
     if (kind & DEV_LEAN_IF) {
-        if (lean->level >= lean->level_count || !dev_lean_all(lean, DEV_LEAN_A(op)))
-            return DEV_NONE;
+        if (lean->level >= lean->level_count || !dev_lean_all(lean, &in->a)) return DEV_NONE;
         lean->level++;
     } else if (kind & DEV_LEAN_ENDIF) {
         if (lean->level == 0) return DEV_NONE;
         lean->level--;
     } else if (kind & DEV_LEAN_JZ) {
-        if (dev_lean_all(lean, DEV_LEAN_A(op))) target = next;
+        if (dev_lean_all(lean, &in->a)) target = next;
     } else if (kind & DEV_LEAN_GO) {
         dev_warp_sync();
     } else {
         return DEV_NONE;
     }
-    lean->steps += op->c;
+    lean->steps += (uint32_t)op->what;
     return target;
 }
 
-/* Runs a workgroup from its beginning. Nothing here goes back, and behind the code is a place that
- * must be left. */
+/*
+ * Runs a workgroup from its beginning. Nothing here goes back, and behind the code is a place that
+ * must be left.
+ *
+ * All lanes read the same code, but a compiler does not know it, and would make them meet again
+ * behind every branch. So what is branched on comes from the first lane, while operands are on
+ * their way.
+ */
 DEV_INLINE struct dev_lean_end dev_lean_run(struct dev_frame *frame, uint32_t number,
-                                            const uint32_t grid[3], uint32_t budget)
+                                            const struct dev_lean_job *job)
 {
     const uint32_t size = (uint32_t)sizeof(struct dev_lean_op);
     struct dev_lean_end end = {DEV_FRAME_ENDED, 0, 0, 0};
     struct dev_lean lean;
     uint32_t at = 0;
-    dev_lean_begin(&lean, frame, number, grid);
+    dev_lean_begin(&lean, frame, number, job);
     const uint32_t code = lean.place + lean.code;
     struct dev_lean_op op = dev_lean_read(&lean, code);
     for (;;) {
+        const struct dev_lean_words in = dev_lean_operands(&lean, &op);
         const struct dev_lean_op next = dev_lean_read(&lean, code + at + size);
-        if (op.kind_d & DEV_LEAN_WORDS) {
-            dev_lean_words(&lean, &op);
+        const uint32_t kind = dev_warp_first(op.kind_d);
+        if (kind & DEV_LEAN_SUM) {
+            dev_lean_sum(&lean, &op, kind, &in);
             at += size;
             op = next;
-            continue;
-        }
-        if (op.kind_d & DEV_LEAN_LOAD) {
-            const uint32_t done = dev_lean_loads(&lean, &op, &next);
-            if (done == 0) break;
-            at += done * size;
-            op = done == 1 ? next : dev_lean_read(&lean, code + at);
-            continue;
-        }
-        if (op.kind_d & DEV_LEAN_STORE) {
-            if (!dev_lean_store(&lean, &op)) break;
+        } else if (kind & DEV_LEAN_PAIR) {
+            const struct dev_lean_op third = dev_lean_read(&lean, code + at + 2 * size);
+            if (!dev_lean_load_pair(&lean, &op, &next, kind, &in.a)) break;
+            at += 2 * size;
+            op = third;
+        } else if (kind & DEV_LEAN_LOAD) {
+            if (!dev_lean_load(&lean, &op, kind, &in.a)) break;
             at += size;
             op = next;
-            continue;
-        }
-        if (op.kind_d & DEV_LEAN_END) {
-            end.steps = lean.steps + op.c;
+        } else if (kind & DEV_LEAN_STORE) {
+            if (!dev_lean_store(&lean, &op, kind, &in)) break;
+            at += size;
+            op = next;
+        } else if (kind & DEV_LEAN_END) {
+            end.steps = lean.steps + (uint32_t)op.what;
             return end;
+        } else {
+            const uint32_t target = dev_lean_other(&lean, &op, kind, &in, at + size);
+            if (target == DEV_NONE) break;
+            at = target;
+            op = dev_lean_read(&lean, code + at);
         }
-        const uint32_t target = dev_lean_other(&lean, &op, at + size);
-        if (target == DEV_NONE) break;
-        at = target;
-        op = dev_lean_read(&lean, code + at);
     }
     const uint32_t pc =
         dev_near_get(lean.room, code + at + (uint32_t)offsetof(struct dev_lean_op, pc));
-    return dev_lean_leave(frame, lean, pc, grid, budget);
+    return dev_lean_leave(frame, lean, pc, *job);
 }
 
 #endif

@@ -42,11 +42,10 @@ typedef uint64_t (*dev_lean_fn)(uint32_t a0, uint32_t a1, uint32_t b0, uint32_t 
 #define DEV_LEAN_C1(name, expression)
 #define DEV_LEAN_C2(name, expression)
 
-DEV_LEAN_FN(MOV, a)
 #define VM_ALU(name, text, shape, types, expression, what) DEV_LEAN_##shape(name, expression)
 #include "vm/opcodes.def"
 
-/* By opcode, as dev_words_table. */
+/* By opcode, as dev_words_table; moves are sums (dev_lean_make_words). */
 #define DEV_LEAN_ROW_W1(name) dev_lean_##name,
 #define DEV_LEAN_ROW_W2(name) dev_lean_##name,
 #define DEV_LEAN_ROW_W3(name) dev_lean_##name,
@@ -56,37 +55,42 @@ DEV_LEAN_FN(MOV, a)
 #define DEV_LEAN_ROW_C2(name) 0,
 
 DEV_TABLE dev_lean_fn dev_lean_table[] = {
-    dev_lean_MOV,
+    0,
 #define VM_ALU(name, text, shape, types, expression, what) DEV_LEAN_ROW_##shape(name)
 #include "vm/opcodes.def"
 };
 
 /* What an instruction is here, a bit each, so that the loop finds the usual ones first. */
 enum dev_lean_kind {
-    DEV_LEAN_WORDS = 1, /* words from words, by a function */
+    DEV_LEAN_SUM = 1, /* a * b + c */
     DEV_LEAN_LOAD = 2,
     DEV_LEAN_STORE = 4,
     DEV_LEAN_END = 8,
-    DEV_LEAN_FILL = 16, /* a word that is known before, and what a lane counts up to it */
-    DEV_LEAN_IF = 32,
-    DEV_LEAN_ENDIF = 64,
-    DEV_LEAN_JZ = 128,
-    DEV_LEAN_GO = 256,     /* to imm, whatever the lanes have */
-    DEV_LEAN_LEAVE = 512,  /* anything else */
-    DEV_LEAN_FLOAT = 1024, /* of a load, a store or a word: of floats */
-    DEV_LEAN_ALL = 2048,   /* of a load: for all lanes of the warp, of a scalar */
-    DEV_LEAN_UP = 4096     /* of a store: its places are known to count up */
+    DEV_LEAN_WORDS = 16, /* any other word from words, by a function */
+    DEV_LEAN_FILL = 32,  /* a word that is known before, and what a lane counts up to it */
+    DEV_LEAN_IF = 64,
+    DEV_LEAN_ENDIF = 128,
+    DEV_LEAN_JZ = 256,
+    DEV_LEAN_GO = 512,     /* to imm, whatever the lanes have */
+    DEV_LEAN_LEAVE = 1024, /* anything else */
+    DEV_LEAN_FLOAT = 2048, /* of a sum, a load, a store or a fill: of floats */
+    DEV_LEAN_LESS = 4096,  /* of a sum: whether a < b instead */
+    DEV_LEAN_ALL = 8192,   /* of a load: for all lanes of the warp, of a scalar */
+    DEV_LEAN_PAIR = 16384, /* of a load: the next one is a load that needs nothing of it */
+    DEV_LEAN_UP = 32768    /* of a store: its places are known to count up */
 };
 
 /* Code as this loop reads it. Operands are bytes from the start of the room to a row: of two words
- * for each lane of the warp, those of its lane of both units. */
+ * for each lane of the warp, those of its lane of both units. What is none is 0, which can be read
+ * too: the loop reads operands before it looks what they are for. */
 struct dev_lean_op {
     uint32_t kind_d; /* kind, d << 16 */
     uint32_t ab;     /* a, b << 16 */
-    uint32_t c;      /* or the steps of a control instruction; or how much a lane counts */
-    uint32_t imm;    /* where control goes, in bytes of code; or the elements of a buffer; or the
-                        place of a word in the room */
-    uint64_t what;   /* the function, or where those elements are */
+    uint32_t c;
+    uint32_t imm;  /* where control goes, in bytes of code; or the elements of a buffer; or the
+                      place of a word in the room */
+    uint64_t what; /* the function, or where those elements are; or the steps of a control
+                      instruction; or how much a lane counts */
     uint32_t pc;
     uint32_t reserved;
 };
@@ -99,8 +103,37 @@ static_assert(sizeof(struct dev_lean_op) == 32, "two loads");
 
 #define DEV_LEAN_ROW_BYTES 256u
 
+/* Rows that always hold the same, for sums that lack a factor or a summand. */
+enum dev_lean_constant {
+    DEV_LEAN_ZERO = 0,
+    DEV_LEAN_ONE = 1,
+    DEV_LEAN_MINUS_ONE = 2,
+    DEV_LEAN_FLOAT_MINUS_ZERO = 3, /* the one that changes no sum */
+    DEV_LEAN_FLOAT_ONE = 4,
+    DEV_LEAN_FLOAT_MINUS_ONE = 5,
+    DEV_LEAN_CONSTANTS = 6
+};
+
+DEV_FN uint32_t dev_lean_constant(uint32_t which)
+{
+    switch (which) {
+    case DEV_LEAN_ONE:
+        return 1;
+    case DEV_LEAN_MINUS_ONE:
+        return 0xFFFFFFFFu;
+    case DEV_LEAN_FLOAT_MINUS_ZERO:
+        return 0x80000000u;
+    case DEV_LEAN_FLOAT_ONE:
+        return 0x3F800000u;
+    case DEV_LEAN_FLOAT_MINUS_ONE:
+        return 0xBF800000u;
+    default:
+        return 0;
+    }
+}
+
 /* What lies behind all that a frame uses of its room: this, what is filled first (of the first
- * instructions, one for each lane), code, rows; registers before scalars. */
+ * instructions, one for each lane), code, rows; registers before scalars before constants. */
 struct dev_lean_head {
     uint32_t early; /* how many */
     uint32_t code;  /* where it is in the room */
@@ -111,7 +144,7 @@ struct dev_lean_head {
 };
 
 struct dev_lean_layout {
-    uint32_t head, early, code, rows, end;
+    uint32_t head, early, code, rows, constants, end;
 };
 
 DEV_FN struct dev_lean_layout dev_lean_layout(const struct dev_frame *frame)
@@ -123,8 +156,9 @@ DEV_FN struct dev_lean_layout dev_lean_layout(const struct dev_frame *frame)
     at.early = at.head + (uint32_t)sizeof(struct dev_lean_head);
     at.code = at.early + (header->code_count < DEV_WARP ? header->code_count : DEV_WARP) * size;
     at.rows = at.code + (header->code_count + 2u) * size;
-    at.end =
+    at.constants =
         at.rows + ((uint32_t)header->register_count + header->scalar_count) * DEV_LEAN_ROW_BYTES;
+    at.end = at.constants + DEV_LEAN_CONSTANTS * DEV_LEAN_ROW_BYTES;
     return at;
 }
 
@@ -167,7 +201,67 @@ DEV_FN void dev_lean_make_id(const struct dev_lean_maker *maker, const struct de
                        : code == VM_OP_BUFLEN  ? &maker->frame->views[op->imm].count
                                                : &head->zero;
     dev_lean_make_fill(maker, op, word, lean);
-    lean->c = dev_op_class(op) == DEV_CLASS_ID;
+    lean->what = dev_op_class(op) == DEV_CLASS_ID;
+}
+
+/* Words from words: sums where they are, which the loop does by itself, or by a function. (The
+ * function would give the same, bit for bit: a product with 1 is exact, and -0 changes no sum.) */
+DEV_FN void dev_lean_make_words(const struct dev_lean_maker *maker, const struct dev_op *op,
+                                struct dev_lean_op *lean)
+{
+    const uint32_t code = op->op & 0xFFu, constants = maker->at.constants;
+    uint32_t a = dev_lean_row(maker, op->a), b = dev_lean_row(maker, op->b);
+    uint32_t c = dev_lean_row(maker, op->c), kind = DEV_LEAN_SUM;
+#define DEV_LEAN_CONSTANT(name) (constants + DEV_LEAN_##name * DEV_LEAN_ROW_BYTES)
+    switch (code) {
+    case VM_OP_MOV:
+        b = DEV_LEAN_CONSTANT(ONE);
+        c = DEV_LEAN_CONSTANT(ZERO);
+        break;
+    case VM_OP_ADD:
+        c = b;
+        b = DEV_LEAN_CONSTANT(ONE);
+        break;
+    case VM_OP_SUB:
+        c = a;
+        a = b;
+        b = DEV_LEAN_CONSTANT(MINUS_ONE);
+        break;
+    case VM_OP_MUL:
+        c = DEV_LEAN_CONSTANT(ZERO);
+        break;
+    case VM_OP_MAD:
+        break;
+    case VM_OP_LT:
+        kind |= DEV_LEAN_LESS;
+        break;
+    case VM_OP_FADD:
+        kind |= DEV_LEAN_FLOAT;
+        c = b;
+        b = DEV_LEAN_CONSTANT(FLOAT_ONE);
+        break;
+    case VM_OP_FSUB:
+        kind |= DEV_LEAN_FLOAT;
+        c = a;
+        a = b;
+        b = DEV_LEAN_CONSTANT(FLOAT_MINUS_ONE);
+        break;
+    case VM_OP_FMUL:
+        kind |= DEV_LEAN_FLOAT;
+        c = DEV_LEAN_CONSTANT(FLOAT_MINUS_ZERO);
+        break;
+    case VM_OP_FMULADD:
+        kind |= DEV_LEAN_FLOAT;
+        break;
+    default:
+        kind = DEV_LEAN_WORDS;
+        lean->what = (uint64_t)(uintptr_t)dev_lean_table[code];
+        break;
+    }
+#undef DEV_LEAN_CONSTANT
+    lean->kind_d = kind | dev_lean_row(maker, op->d) << 16;
+    lean->ab = a | b << 16;
+    lean->c = c;
 }
 
 DEV_FN void dev_lean_make_memory(const struct dev_lean_maker *maker, const struct dev_op *op,
@@ -210,7 +304,7 @@ DEV_FN void dev_lean_make_control(const struct dev_lean_maker *maker, const stru
                                   uint32_t pc, struct dev_lean_op *lean)
 {
     const uint32_t code = op->op & 0xFFu;
-    lean->c = op->c;
+    lean->what = op->c;
     lean->imm = pc + 1;
     if (code == VM_OP_IF || code == VM_OP_IFLEAVE) {
         lean->kind_d = DEV_LEAN_IF;
@@ -240,14 +334,10 @@ DEV_FN struct dev_lean_op dev_lean_make(const struct dev_lean_maker *maker, cons
     switch (dev_op_class(op)) {
     case DEV_CLASS_WORDS:
     case DEV_CLASS_SCALAR:
-        if (code == VM_OP_GROUPID || code == VM_OP_BUFLEN) {
+        if (code == VM_OP_GROUPID || code == VM_OP_BUFLEN)
             dev_lean_make_id(maker, op, &lean);
-        } else {
-            lean.kind_d = (uint32_t)DEV_LEAN_WORDS | dev_lean_row(maker, op->d) << 16;
-            lean.ab = dev_lean_row(maker, op->a) | dev_lean_row(maker, op->b) << 16;
-            lean.c = dev_lean_row(maker, op->c);
-            lean.what = (uint64_t)(uintptr_t)dev_lean_table[code == VM_OP_MOV ? 0 : code];
-        }
+        else
+            dev_lean_make_words(maker, op, &lean);
         break;
     case DEV_CLASS_ID:
         dev_lean_make_id(maker, op, &lean);
@@ -270,8 +360,7 @@ DEV_FN struct dev_lean_op dev_lean_make(const struct dev_lean_maker *maker, cons
 DEV_FN uint64_t dev_lean_touches(const struct dev_lean_maker *maker, const struct dev_lean_op *op)
 {
     const uint32_t kind = op->kind_d & 0xFFFFu;
-    uint32_t row[4] = {DEV_LEAN_D(op), DEV_LEAN_A(op), DEV_LEAN_B(op),
-                       kind & DEV_LEAN_WORDS ? op->c : 0};
+    uint32_t row[4] = {DEV_LEAN_D(op), DEV_LEAN_A(op), DEV_LEAN_B(op), op->c};
     uint64_t bits = kind & DEV_LEAN_LEAVE ? ~(uint64_t)0 : 0;
     for (uint32_t i = 0; i < 4; i++)
         if (row[i] >= maker->at.rows)
@@ -312,7 +401,7 @@ DEV_FN uint32_t dev_lean_choose(const struct dev_lean_maker *maker,
     {
         const struct dev_lean_op *op = &ops[DEV_MINE(l)];
         const uint32_t row = (DEV_LEAN_D(op) - maker->at.rows) / DEV_LEAN_ROW_BYTES & 63u;
-        const uint32_t counts = early[DEV_MINE(l)] & op->c;
+        const uint32_t counts = early[DEV_MINE(l)] & (uint32_t)op->what;
         if (l < count && DEV_LEAN_D(op) != 0) own[DEV_MINE(l)] = (uint64_t)1 << row;
         touches[DEV_MINE(l)] = counts ? own[DEV_MINE(l)] : 0;
         if (counts) own[DEV_MINE(l)] = 0;
@@ -321,7 +410,7 @@ DEV_FN uint32_t dev_lean_choose(const struct dev_lean_maker *maker,
         written |= dev_warp_word(own, i);
         counted |= dev_warp_word(touches, i);
     }
-    const uint32_t rows = maker->frame->header.register_count + maker->frame->header.scalar_count;
+    const uint32_t rows = (maker->at.end - maker->at.rows) / DEV_LEAN_ROW_BYTES;
     *up = count == maker->frame->header.code_count && rows <= 64 ? counted & ~written : 0;
     return rows <= 64 ? dev_warp_ballot(early) : 0;
 }
@@ -349,6 +438,30 @@ DEV_FN void dev_lean_place(const struct dev_lean_maker *maker, const struct dev_
         first[below] = op;
     else
         code[pc - below] = op;
+}
+
+/* Marks loads behind which is another that needs nothing of them: the two go together. */
+DEV_FN void dev_lean_pair(const struct dev_lean_maker *maker, uint32_t count)
+{
+    unsigned char *room = (unsigned char *)(uintptr_t)maker->frame;
+    struct dev_lean_op *code = (struct dev_lean_op *)(void *)(room + maker->at.code);
+    uint32_t kind[DEV_WARP_ROLES];
+    for (uint32_t first = 0; first < count; first += DEV_WARP) {
+        DEV_ROLES(l)
+        {
+            const struct dev_lean_op *op = &code[first + l < count ? first + l : count];
+            const int pair = (op->kind_d & DEV_LEAN_LOAD) != 0 &&
+                             (op[1].kind_d & DEV_LEAN_LOAD) != 0 &&
+                             DEV_LEAN_A(&op[1]) != DEV_LEAN_D(op);
+            kind[DEV_MINE(l)] = op->kind_d | (pair ? (uint32_t)DEV_LEAN_PAIR : 0);
+        }
+        dev_warp_sync();
+        DEV_ROLES(l)
+        {
+            if (first + l < count) code[first + l].kind_d = kind[DEV_MINE(l)];
+        }
+        dev_warp_sync();
+    }
 }
 
 /* Makes a frame that is ready for its program and its buffers ready for this loop too, if that can
@@ -399,15 +512,21 @@ DEV_FN void dev_lean_prepare(struct dev_frame *frame, uint32_t room_bytes)
                                                  (header->register_count + s) * DEV_LEAN_ROW_BYTES);
             row[2 * l] = row[2 * l + 1] = frame->scalars[s * DEV_SCALAR_WORDS];
         }
+        for (uint32_t i = 0; i < DEV_LEAN_CONSTANTS; i++) {
+            uint32_t *row =
+                (uint32_t *)(void *)(room + maker.at.constants + i * DEV_LEAN_ROW_BYTES);
+            row[2 * l] = row[2 * l + 1] = dev_lean_constant(i);
+        }
     }
     DEV_FIRST
     {
         struct dev_lean_head *head = (struct dev_lean_head *)(void *)(room + maker.at.head);
         head->early = dev_popcount(early);
         head->code = maker.at.code;
-        head->zero = 0;
+        head->zero = head->group[1] = head->group[2] = 0;
     }
     dev_warp_sync();
+    dev_lean_pair(&maker, header->code_count - dev_popcount(early));
 }
 
 #endif

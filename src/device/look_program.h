@@ -43,6 +43,7 @@ DEV_NO_INLINE int dev_desk_lookup(struct dev_runtime *rt, struct dev_desk *desk,
     known->total = arg[0] * arg[1] * arg[2]; /* few, or it would not be short */
     known->aides = known->total < desk->aides ? known->total : desk->aides;
     known->budget = rt->step_budget;
+    known->flat = arg[1] == 1 && arg[2] == 1;
     for (uint32_t i = 0; i < VYRE_SLOT_WORDS / 4; i++)
         known->slot[i] = desk->slot[i];
     desk->lookups = desk->lookups + 1 != 0 ? desk->lookups + 1 : 1;
@@ -52,27 +53,28 @@ DEV_NO_INLINE int dev_desk_lookup(struct dev_runtime *rt, struct dev_desk *desk,
     return 1;
 }
 
-/* Puts the slot of a look on the desk, if it is a job for the aides. */
+/* Puts the slot of a look on the desk, if it is a job for the aides. All that must be known is read
+ * at once, before anything of it is looked at. */
 DEV_FN int dev_desk_take(struct dev_runtime *rt, struct dev_desk *desk,
                          const struct dev_glance *glance)
 {
     const struct dev_favourite *fav = &glance->fav;
-    uint32_t other[DEV_WARP_ROLES], fits = 0;
-    if (desk->aides == 0 || dev_warp_first(dev_load_block(&desk->busy))) /* A25 */
-        return 0;
     const dev_word64 *known = (const dev_word64 *)(const void *)desk->known.slot;
+    const uint32_t valid = desk->known.valid, queue = desk->known.queue;
+    uint32_t taken[DEV_WARP_ROLES], other[DEV_WARP_ROLES], fits = 0;
     DEV_ROLES(i)
     {
+        const uint32_t at = dev_role_here(i);
         const uint64_t seen = glance->seen[DEV_MINE(i)];
-        other[DEV_MINE(i)] = 0;
+        taken[DEV_MINE(i)] = dev_load_block(&desk->busy) | (uint32_t)(desk->aides == 0); /* A25 */
+        other[DEV_MINE(i)] = (uint32_t)(valid == 0) | (uint32_t)(queue != fav->queue);
         if (i < 8) {
-            ((dev_word64 *)(void *)desk->slot)[i] = seen;
-            other[DEV_MINE(i)] = ((seen ^ known[i]) & ~desk->ignored[i]) != 0;
+            other[DEV_MINE(i)] |= (uint32_t)(((seen ^ known[at]) & ~desk->ignored[at]) != 0);
+            if (taken[DEV_MINE(i)] == 0) ((dev_word64 *)(void *)desk->slot)[at] = seen;
         }
     }
-    const uint32_t same = dev_warp_ballot(other) == 0;
-    if (same & (uint32_t)(desk->known.valid != 0) & (uint32_t)(desk->known.queue == fav->queue))
-        return 1;
+    if (dev_warp_ballot(taken) != 0) return 0;
+    if (dev_warp_ballot(other) == 0) return 1;
     dev_warp_sync();
     DEV_FIRST fits = (uint32_t)dev_desk_lookup(rt, desk, fav->queue, fav->head);
     return (int)dev_warp_first(fits);
@@ -93,10 +95,9 @@ DEV_FN void dev_desk_post(struct dev_desk *desk, const struct dev_glance *glance
             (struct dev_word128 *)(void *)fav->completion + place * (VYRE_COMPLETION_WORDS / 4);
         desk->lap = dev_completion_lap_of(index, fav->log2_slots);
         desk->jobs = (desk->jobs + 1) & DEV_DESK_JOBS;
-        desk->pending = aides;
-        desk->steps = desk->odd = 0;
-        dev_store_relaxed(&desk->lowest, DEV_NONE);
-        dev_store_relaxed(&desk->busy, 1);
+        desk->tally = 0;
+        desk->lowest = DEV_NONE;
+        desk->busy = 1;
         dev_store_release(&desk->word, desk->jobs << 8 | aides, DEV_BLOCK); /* R23 */
         /* Only now: the release would wait for it. Nobody else looks at it. */
         dev_add_relaxed(&fav->record->chunked, 1);

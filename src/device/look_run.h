@@ -139,9 +139,8 @@ DEV_FN int dev_look_one(struct dev_poller *p, struct dev_runtime *rt, struct dev
     int program = opcode >= DEV_PACKED_OPCODES && !system && dev_desk_take(rt, desk, glance);
     if (!program && opcode > VYRE_OP_COMPARE_SWAP) return 0;
     uint64_t index = fav->index;
-    if (fav->clean) {
-        DEV_FIRST dev_store64_relaxed(&fav->record->completed, index + 1);
-    } else {
+    const uint32_t clean = fav->clean;
+    if (!clean) {
         DEV_FIRST index = dev_poller_reserve(fav->record, 1);
         index = dev_warp_first64(index);
         fav->clean = dev_warp_first(fav->record->mixed) == 0;
@@ -154,6 +153,8 @@ DEV_FN int dev_look_one(struct dev_poller *p, struct dev_runtime *rt, struct dev
         dev_look_run(rt, room, glance, index);
     DEV_FIRST
     {
+        /* Nobody else reserves now, and the slot is on its way: only now. */
+        if (clean) dev_store64_relaxed(&fav->record->completed, index + 1);
         if (!program) { /* whose aides count it */
             dev_metric(rt, opcode, 1);
             dev_count_claims(rt, fav->record->setup.tenant, priority, 1);

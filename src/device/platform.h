@@ -198,18 +198,12 @@ DEV_FN uint32_t dev_load_block(const uint32_t *word)
     return value;
 }
 
-DEV_FN void dev_add_block(uint32_t *word, uint32_t value)
-{
-    uint32_t at = (uint32_t)__cvta_generic_to_shared(word);
-    asm volatile("red.relaxed.cta.shared.add.u32 [%0], %1;" : : "r"(at), "r"(value) : "memory");
-}
-
-DEV_FN uint32_t dev_sub_block(uint32_t *word, uint32_t value)
+DEV_FN uint32_t dev_add_block(uint32_t *word, uint32_t value)
 {
     uint32_t old, at = (uint32_t)__cvta_generic_to_shared(word);
     asm volatile("atom.acq_rel.cta.shared.add.u32 %0, [%1], %2;"
                  : "=r"(old)
-                 : "r"(at), "r"(0u - value)
+                 : "r"(at), "r"(value)
                  : "memory");
     return old;
 }
@@ -479,14 +473,9 @@ DEV_FN uint32_t dev_load_block(const uint32_t *word)
     return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
-DEV_FN void dev_add_block(uint32_t *word, uint32_t value)
+DEV_FN uint32_t dev_add_block(uint32_t *word, uint32_t value)
 {
-    __atomic_fetch_add(word, value, __ATOMIC_RELAXED);
-}
-
-DEV_FN uint32_t dev_sub_block(uint32_t *word, uint32_t value)
-{
-    return __atomic_fetch_sub(word, value, __ATOMIC_ACQ_REL);
+    return __atomic_fetch_add(word, value, __ATOMIC_ACQ_REL);
 }
 
 DEV_FN uint32_t dev_exchange_acquire(uint32_t *word, uint32_t value)

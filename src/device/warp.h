@@ -27,6 +27,15 @@ DEV_FN uint32_t dev_lane(void)
     return threadIdx.x % 32;
 }
 
+/* The same number, but nobody knows it before: what follows from it is computed where it is used,
+ * and not ahead, to be put aside on the stack meanwhile. */
+DEV_FN uint32_t dev_role_here(uint32_t role)
+{
+    uint32_t here;
+    asm volatile("mov.b32 %0, %1;" : "=r"(here) : "r"(role));
+    return here;
+}
+
 DEV_FN void dev_warp_sync(void)
 {
     __syncwarp();
@@ -104,6 +113,11 @@ DEV_FN void dev_nap_near(int awake)
 DEV_FN uint32_t dev_lane(void)
 {
     return 0;
+}
+
+DEV_FN uint32_t dev_role_here(uint32_t role)
+{
+    return role;
 }
 
 DEV_FN void dev_warp_sync(void)

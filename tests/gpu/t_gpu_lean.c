@@ -152,6 +152,12 @@ static void add_statement(struct scope *scope, uint32_t depth)
             add_place(scope);
             source_add(made, "] = ");
             add_float(scope, 1);
+        } else if (below(3) == 0) { /* sums and products of whatever is there */
+            static const char *const operation[] = {"+", "-", "*"};
+            source_add(made, "    z[base + local_id.x] = z[base + local_id.x] %s z[",
+                       operation[below(3)]);
+            add_place(scope);
+            source_add(made, "]");
         } else {
             source_add(made, "    f%u = z[", below(scope->floats));
             add_place(scope);
@@ -365,6 +371,10 @@ static uint32_t check_one(struct side *cpu, struct side *device, uint32_t odd, u
 int main(int argc, char **argv)
 {
     static struct side cpu, device;
+    /* Of floats: zeros, subnormals and their neighbours, ones, the largest, infinities, NaNs. */
+    static const uint32_t edge[] = {0,          0x80000000, 1,          0x807FFFFF, 0x00800000,
+                                    0x80800000, 0x3F800000, 0xBF800000, 0x7F7FFFFF, 0xFF7FFFFF,
+                                    0x7F800000, 0xFF800000, 0x7FC00000, 0xFFC00001, 0x7F800001};
     static uint32_t words[WORDS];
     vyre_options options = gpu_options(), plain = VYRE_OPTIONS_INIT;
     vyre_description now = VYRE_DESCRIPTION_INIT;
@@ -376,7 +386,9 @@ int main(int argc, char **argv)
     plain.place = VYRE_PLACE_PROCESS;
     plain.workers = 1;
     for (uint32_t i = 0; i < WORDS; i++)
-        words[i] = below(3) ? below(300) : (uint32_t)random_next(&state);
+        words[i] = below(2)   ? below(300)
+                   : below(2) ? edge[below(sizeof edge / sizeof *edge)]
+                              : (uint32_t)random_next(&state);
     side_open(&device, gpu_open(&options), words);
     side_open(&cpu, open_with(&plain), words);
     /* Never, seldom and often what is left to the other loop. */
