@@ -331,7 +331,7 @@ DEV_NO_INLINE void dev_aide(struct dev_runtime *rt, struct dev_room *room, struc
     uint32_t seen = 0, lookup = 0;
     aide = dev_warp_first(aide); /* what is branched on: see dev_lean_run */
     reach = (enum dev_scope)dev_warp_first((uint32_t)reach);
-    DEV_FIRST frame->serial = 0;
+    DEV_FIRST frame->serial = frame->far_parts = frame->seen = 0; /* for programs that are none */
     dev_warp_sync();
     for (;;) {
         uint32_t word = dev_warp_first(dev_load_block(&desk->word));

@@ -75,7 +75,13 @@ DEV_FN uint32_t dev_resident_queue(struct dev_poller *p, uint32_t at, uint64_t b
     } else {
         uint32_t n = published < DEV_BATCH ? published : DEV_BATCH;
         n = dev_copy_batch(p, queue, n);
-        DEV_FIRST taken = dev_poll_copied(rt, watch, &p->room->batch, n);
+        DEV_FIRST
+        {
+            const uint64_t told = rt->queues[0].head;
+            taken = dev_poll_copied(rt, watch, &p->room->batch, n);
+            /* Which asks queue 0 first: what was looked up for the desk may be dropped by now. */
+            if (rt->queues[0].head != told) p->desk->known.valid = 0;
+        }
         taken = dev_warp_first(taken);
     }
     dev_warp_sync();
