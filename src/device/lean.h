@@ -110,8 +110,8 @@ DEV_INLINE struct dev_lean_words dev_lean_operands(const struct dev_lean *lean,
         DEV_UNROLL                                                                                 \
         for (uint32_t u = 0; u < DEV_LEAN_UNITS; u++) {                                            \
             const uint32_t a = (in)->a.word[u][DEV_MINE(l)];                                       \
-            const uint32_t b = (in)->b.word[u][DEV_MINE(l)];                                       \
-            const uint32_t c = (in)->c.word[u][DEV_MINE(l)];                                       \
+            const uint32_t b = factor != 0 ? factor : (in)->b.word[u][DEV_MINE(l)];                \
+            const uint32_t c = summand != 0 ? (uint32_t)summand : (in)->c.word[u][DEV_MINE(l)];    \
             (void)c;                                                                               \
             (result).word[u][DEV_MINE(l)] = (expression);                                          \
         }                                                                                          \
@@ -120,6 +120,8 @@ DEV_INLINE struct dev_lean_words dev_lean_operands(const struct dev_lean *lean,
 DEV_INLINE void dev_lean_sum(const struct dev_lean *lean, const struct dev_lean_op *op,
                              uint32_t kind, const struct dev_lean_words *in)
 {
+    const uint32_t factor = op->imm;
+    const uint64_t summand = op->what;
     struct dev_two result;
     if (kind & DEV_LEAN_FLOAT)
         DEV_LEAN_BOTH(in, result, vm_fadd(vm_fmul(a, b), c))

@@ -88,9 +88,10 @@ struct dev_lean_op {
     uint32_t ab;     /* a, b << 16 */
     uint32_t c;
     uint32_t imm;  /* where control goes, in bytes of code; or the elements of a buffer; or the
-                      place of a word in the room */
+                      place of a word in the room; or, where not 0, what a sum has instead of b */
     uint64_t what; /* the function, or where those elements are; or the steps of a control
-                      instruction; or how much a lane counts */
+                      instruction; or how much a lane counts; or, where not 0, what a sum has
+                      instead of c, with bit 32 */
     uint32_t pc;
     uint32_t reserved;
 };
@@ -103,37 +104,8 @@ static_assert(sizeof(struct dev_lean_op) == 32, "two loads");
 
 #define DEV_LEAN_ROW_BYTES 256u
 
-/* Rows that always hold the same, for sums that lack a factor or a summand. */
-enum dev_lean_constant {
-    DEV_LEAN_ZERO = 0,
-    DEV_LEAN_ONE = 1,
-    DEV_LEAN_MINUS_ONE = 2,
-    DEV_LEAN_FLOAT_MINUS_ZERO = 3, /* the one that changes no sum */
-    DEV_LEAN_FLOAT_ONE = 4,
-    DEV_LEAN_FLOAT_MINUS_ONE = 5,
-    DEV_LEAN_CONSTANTS = 6
-};
-
-DEV_FN uint32_t dev_lean_constant(uint32_t which)
-{
-    switch (which) {
-    case DEV_LEAN_ONE:
-        return 1;
-    case DEV_LEAN_MINUS_ONE:
-        return 0xFFFFFFFFu;
-    case DEV_LEAN_FLOAT_MINUS_ZERO:
-        return 0x80000000u;
-    case DEV_LEAN_FLOAT_ONE:
-        return 0x3F800000u;
-    case DEV_LEAN_FLOAT_MINUS_ONE:
-        return 0xBF800000u;
-    default:
-        return 0;
-    }
-}
-
 /* What lies behind all that a frame uses of its room: this, what is filled first (of the first
- * instructions, one for each lane), code, rows; registers before scalars before constants. */
+ * instructions, one for each lane), code, rows; registers before scalars. */
 struct dev_lean_head {
     uint32_t early; /* how many */
     uint32_t code;  /* where it is in the room */
@@ -144,7 +116,7 @@ struct dev_lean_head {
 };
 
 struct dev_lean_layout {
-    uint32_t head, early, code, rows, constants, end;
+    uint32_t head, early, code, rows, end;
 };
 
 DEV_FN struct dev_lean_layout dev_lean_layout(const struct dev_frame *frame)
@@ -156,9 +128,8 @@ DEV_FN struct dev_lean_layout dev_lean_layout(const struct dev_frame *frame)
     at.early = at.head + (uint32_t)sizeof(struct dev_lean_head);
     at.code = at.early + (header->code_count < DEV_WARP ? header->code_count : DEV_WARP) * size;
     at.rows = at.code + (header->code_count + 2u) * size;
-    at.constants =
+    at.end =
         at.rows + ((uint32_t)header->register_count + header->scalar_count) * DEV_LEAN_ROW_BYTES;
-    at.end = at.constants + DEV_LEAN_CONSTANTS * DEV_LEAN_ROW_BYTES;
     return at;
 }
 
@@ -204,31 +175,34 @@ DEV_FN void dev_lean_make_id(const struct dev_lean_maker *maker, const struct de
     lean->what = dev_op_class(op) == DEV_CLASS_ID;
 }
 
-/* Words from words: sums where they are, which the loop does by itself, or by a function. (The
- * function would give the same, bit for bit: a product with 1 is exact, and -0 changes no sum.) */
+/* A summand that every lane has, as `what` of a sum. */
+#define DEV_LEAN_SUMMAND(word) ((uint64_t)1 << 32 | (word))
+
+/* Words from words: sums where they are some, which the loop does by itself, or by a function. (The
+ * function would give the same, bit for bit: a product with 1 is exact, and a float that -0 is
+ * added to stays what it is.) */
 DEV_FN void dev_lean_make_words(const struct dev_lean_maker *maker, const struct dev_op *op,
                                 struct dev_lean_op *lean)
 {
-    const uint32_t code = op->op & 0xFFu, constants = maker->at.constants;
+    const uint32_t code = op->op & 0xFFu;
     uint32_t a = dev_lean_row(maker, op->a), b = dev_lean_row(maker, op->b);
     uint32_t c = dev_lean_row(maker, op->c), kind = DEV_LEAN_SUM;
-#define DEV_LEAN_CONSTANT(name) (constants + DEV_LEAN_##name * DEV_LEAN_ROW_BYTES)
     switch (code) {
     case VM_OP_MOV:
-        b = DEV_LEAN_CONSTANT(ONE);
-        c = DEV_LEAN_CONSTANT(ZERO);
+        lean->imm = 1;
+        lean->what = DEV_LEAN_SUMMAND(0u);
         break;
     case VM_OP_ADD:
         c = b;
-        b = DEV_LEAN_CONSTANT(ONE);
+        lean->imm = 1;
         break;
     case VM_OP_SUB:
         c = a;
         a = b;
-        b = DEV_LEAN_CONSTANT(MINUS_ONE);
+        lean->imm = 0xFFFFFFFFu; /* -1 */
         break;
     case VM_OP_MUL:
-        c = DEV_LEAN_CONSTANT(ZERO);
+        lean->what = DEV_LEAN_SUMMAND(0u);
         break;
     case VM_OP_MAD:
         break;
@@ -238,17 +212,17 @@ DEV_FN void dev_lean_make_words(const struct dev_lean_maker *maker, const struct
     case VM_OP_FADD:
         kind |= DEV_LEAN_FLOAT;
         c = b;
-        b = DEV_LEAN_CONSTANT(FLOAT_ONE);
+        lean->imm = 0x3F800000u; /* 1 */
         break;
     case VM_OP_FSUB:
         kind |= DEV_LEAN_FLOAT;
         c = a;
         a = b;
-        b = DEV_LEAN_CONSTANT(FLOAT_MINUS_ONE);
+        lean->imm = 0xBF800000u; /* -1 */
         break;
     case VM_OP_FMUL:
         kind |= DEV_LEAN_FLOAT;
-        c = DEV_LEAN_CONSTANT(FLOAT_MINUS_ZERO);
+        lean->what = DEV_LEAN_SUMMAND(0x80000000u); /* -0 */
         break;
     case VM_OP_FMULADD:
         kind |= DEV_LEAN_FLOAT;
@@ -258,7 +232,6 @@ DEV_FN void dev_lean_make_words(const struct dev_lean_maker *maker, const struct
         lean->what = (uint64_t)(uintptr_t)dev_lean_table[code];
         break;
     }
-#undef DEV_LEAN_CONSTANT
     lean->kind_d = kind | dev_lean_row(maker, op->d) << 16;
     lean->ab = a | b << 16;
     lean->c = c;
@@ -511,11 +484,6 @@ DEV_FN void dev_lean_prepare(struct dev_frame *frame, uint32_t room_bytes)
             uint32_t *row = (uint32_t *)(void *)(room + maker.at.rows +
                                                  (header->register_count + s) * DEV_LEAN_ROW_BYTES);
             row[2 * l] = row[2 * l + 1] = frame->scalars[s * DEV_SCALAR_WORDS];
-        }
-        for (uint32_t i = 0; i < DEV_LEAN_CONSTANTS; i++) {
-            uint32_t *row =
-                (uint32_t *)(void *)(room + maker.at.constants + i * DEV_LEAN_ROW_BYTES);
-            row[2 * l] = row[2 * l + 1] = dev_lean_constant(i);
         }
     }
     DEV_FIRST

@@ -328,10 +328,22 @@ static void some_grid(uint32_t grid[3])
     grid[2] = 1;
 }
 
+static void some_words(uint32_t words[WORDS])
+{
+    /* Of floats: zeros, subnormals and their neighbours, ones, the largest, infinities, NaNs. */
+    static const uint32_t edge[] = {0,          0x80000000, 1,          0x807FFFFF, 0x00800000,
+                                    0x80800000, 0x3F800000, 0xBF800000, 0x7F7FFFFF, 0xFF7FFFFF,
+                                    0x7F800000, 0xFF800000, 0x7FC00000, 0xFFC00001, 0x7F800001};
+    for (uint32_t i = 0; i < WORDS; i++)
+        words[i] = below(2)   ? below(300)
+                   : below(2) ? edge[below(sizeof edge / sizeof *edge)]
+                              : (uint32_t)random_next(&state);
+}
+
 /* One program, a few times; how many runs differ. */
 static uint32_t check_one(struct side *cpu, struct side *device, uint32_t odd, uint64_t *faults)
 {
-    uint32_t grid[3], wrong = 0, scalars[SCALARS];
+    uint32_t grid[3], wrong = 0, scalars[SCALARS], fresh[WORDS];
     vyre_compile_options how = VYRE_COMPILE_OPTIONS_INIT;
     vyre_kernel *kernel;
     vyre_error err;
@@ -341,6 +353,11 @@ static uint32_t check_one(struct side *cpu, struct side *device, uint32_t odd, u
     must(vyre_kernel_compile(source, strlen(source), &how, &kernel, &err), &err);
     side_load(cpu, kernel);
     side_load(device, kernel);
+    some_words(fresh); /* what was computed from again and again is soon nothing but NaNs */
+    for (uint32_t i = 1; i < BUFFERS; i++) {
+        must(vyre_buffer_write(cpu->buffer[i], 0, fresh, sizeof fresh, &err), &err);
+        must(vyre_buffer_write(device->buffer[i], 0, fresh, sizeof fresh, &err), &err);
+    }
     for (uint32_t run = 0; run < RUNS_EACH && wrong == 0; run++) {
         const uint32_t groups = grid[0] * grid[1];
         float a = (float)below(1000) / 8;
@@ -371,10 +388,6 @@ static uint32_t check_one(struct side *cpu, struct side *device, uint32_t odd, u
 int main(int argc, char **argv)
 {
     static struct side cpu, device;
-    /* Of floats: zeros, subnormals and their neighbours, ones, the largest, infinities, NaNs. */
-    static const uint32_t edge[] = {0,          0x80000000, 1,          0x807FFFFF, 0x00800000,
-                                    0x80800000, 0x3F800000, 0xBF800000, 0x7F7FFFFF, 0xFF7FFFFF,
-                                    0x7F800000, 0xFF800000, 0x7FC00000, 0xFFC00001, 0x7F800001};
     static uint32_t words[WORDS];
     vyre_options options = gpu_options(), plain = VYRE_OPTIONS_INIT;
     vyre_description now = VYRE_DESCRIPTION_INIT;
@@ -385,10 +398,7 @@ int main(int argc, char **argv)
     plain.backend = VYRE_BACKEND_CPU;
     plain.place = VYRE_PLACE_PROCESS;
     plain.workers = 1;
-    for (uint32_t i = 0; i < WORDS; i++)
-        words[i] = below(2)   ? below(300)
-                   : below(2) ? edge[below(sizeof edge / sizeof *edge)]
-                              : (uint32_t)random_next(&state);
+    some_words(words);
     side_open(&device, gpu_open(&options), words);
     side_open(&cpu, open_with(&plain), words);
     /* Never, seldom and often what is left to the other loop. */

@@ -95,7 +95,7 @@ static void *aide_run(void *argument)
 static void check_damaged(struct rig *rig)
 {
     enum { PROGRAM = 5, OPCODE = 77 };
-    struct ring *ring = rig_queue(rig, 2, 16, 0);
+    struct ring *ring = &rig->ring[2];
     struct block code = some_block(1);
     uint32_t *entry = (uint32_t *)(void *)(ring->mapping + dev_queue_completion_at(ring->slots));
     struct aide aide = {.rig = rig, .room = aligned_alloc(64, ROOM)};
@@ -140,12 +140,9 @@ static void ring_quietly(struct ring *ring)
 /* A slot that is not plain makes the poller ask queue 0 in the middle of a pass. */
 static void check_told(struct rig *rig)
 {
-    struct ring *ring = rig_queue(rig, 1, 16, 0);
+    struct ring *ring = &rig->ring[1];
     struct dev_poller poller;
     uint32_t args[VYRE_SLOT_ARGS], forgot[2];
-    while (dev_load_acquire(&rig->page.left, DEV_SYSTEM) != rig->launch.number)
-        sched_yield();
-    rig_join(rig); /* it has parked: now the test is the poller */
     memset(&poller, 0, sizeof poller);
     poller.rt = &rig->rt;
     poller.room = rig->room[0];
@@ -177,6 +174,11 @@ static void check_rig(void)
 {
     static struct rig rig;
     rig_open(&rig, 1, 1000000);
+    rig_queue(&rig, 1, 16, 0);
+    rig_queue(&rig, 2, 16, 0);
+    while (dev_load_acquire(&rig.page.left, DEV_SYSTEM) != rig.launch.number)
+        sched_yield();
+    rig_join(&rig); /* it has parked: now the test is poller and aide */
     check_damaged(&rig);
     check_told(&rig);
     rig_launch(&rig);
