@@ -131,7 +131,8 @@ DEV_FN void dev_desk_sum(const struct dev_desk *desk, uint32_t aides, struct dev
 }
 
 /* Stores the completion, which certifies itself, and clears the desk. */
-DEV_FN void dev_desk_complete(struct dev_runtime *rt, struct dev_desk *desk, struct dev_end *end)
+DEV_FN void dev_desk_complete(struct dev_runtime *rt, struct dev_desk *desk,
+                              const struct dev_end *end)
 {
     const uint32_t priority = dev_desk_slot(desk)[VYRE_SLOT_PRIORITY];
     const uint32_t tenant = desk->known.tenant, number = desk->known.queue;

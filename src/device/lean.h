@@ -103,7 +103,7 @@ DEV_INLINE struct dev_lean_words dev_lean_operands(const struct dev_lean *lean,
     return in;
 }
 
-/* Computes for both words of each lane. */
+/* Computes a sum for both words of each lane; with `factor` and `summand` where these are not 0. */
 #define DEV_LEAN_BOTH(in, result, expression)                                                      \
     DEV_ROLES(l)                                                                                   \
     {                                                                                              \
