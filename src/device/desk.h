@@ -4,26 +4,33 @@
  * puts on a desk in the block's shared memory, straight from a look: a task in device memory, a
  * second look at the slot and a lookup by another warp would take ten times as long as the program.
  *
- * There is one job at a time, and each aide has every so-manieth workgroup of it. Who ends last
+ * There is one job at a time, and each aide has every so-manieth workgroup of it. The first aide
  * writes the completion. A slot that finds the desk taken goes the way of short.h, like any other.
  *
  * What a job names is held by nobody. The poller, who alone changes handles, waits for the desk
  * before it does so (dev_desk_clear).
  *
- *     R23 pairs with A23: a job, from the poller to the aides, by `word`.
- *     R24 pairs with A24: what the aides have done, to the last of them, by `tally`.
- *     R25 pairs with A25: the desk is free again, by `busy`.
+ * Each job goes through three gates (block.h), to which all aides come, those too that have no part
+ * in it:
+ *
+ *     R23 pairs with A23: a job, from the poller to the aides, at DEV_GATE_FULL.
+ *     R24 pairs with A24: what the aides have done, to the first of them, at DEV_GATE_DONE. And
+ *     what the poller knows of the completion, which it writes to the desk when the aides are at
+ *     work already.
+ *     R25 pairs with A25: nobody looks at the desk any more, at DEV_GATE_EMPTY.
  *     R26: what an aide has written, where the application does not see it, is in memory before
  *     the aide says that it has ended. See docs/dispatch.md.
  */
 #ifndef VYRE_DEVICE_DESK_H
 #define VYRE_DEVICE_DESK_H
 
+#include "device/block.h"
 #include "device/lean.h"
 #include "device/short.h"
 
-#define DEV_AIDES       15u
-#define DEV_AIDES_AWAKE 4u /* which a small job begins with: they do not nap */
+#define DEV_AIDES 15u
+
+enum { DEV_GATE_FULL, DEV_GATE_DONE, DEV_GATE_EMPTY, DEV_GATE_BEGIN, DEV_GATES };
 
 /* How the workgroups of one aide ended. */
 struct dev_aide_end {
@@ -50,15 +57,15 @@ struct dev_desk_known {
 };
 
 struct dev_desk {
-    uint32_t word;    /* number of the job << 8 | aides that take part, or DEV_DESK_LEAVE */
-    uint32_t busy;    /* from when a job is put there until its completion has been written */
-    uint32_t tally;   /* (atomic) of the aides that have ended: DEV_TALLY_* */
-    uint32_t lowest;  /* (atomic) of the workgroups that have faulted, or DEV_NONE */
     uint32_t aides;   /* that there are */
-    uint32_t jobs;    /* so far */
+    uint32_t leave;   /* instead of a job: the kernel leaves */
+    uint32_t busy;    /* (atomic) from when a job is put there until its completion was written */
+    uint32_t tally;   /* (atomic) of the aides that have ended: DEV_TALLY_*; 0 between jobs */
+    uint32_t lowest;  /* (atomic) of the workgroups that have faulted; DEV_NONE between jobs */
     uint32_t lookups; /* so far: aides that know the last one's frame need not make it again */
     uint32_t lap;     /* of the completion */
     uint32_t log_place;
+    struct dev_gate gate[DEV_GATES];
     uint64_t ticket;
     struct dev_word128 *completion;
     uint64_t ignored[VYRE_SLOT_WORDS / 2]; /* words in which a slot may differ: dev_desk_ignores */
@@ -67,18 +74,13 @@ struct dev_desk {
     struct dev_word128 slot[VYRE_SLOT_WORDS / 4];
 };
 
-/* All that must be known of aides in most cases is in one word: their steps, how many they are, and
- * of how many more must be known (dev_desk.end), for instance because they took more steps. */
-#define DEV_TALLY_STEPS 0x00FFFFFFu
-#define DEV_TALLY_ENDED 0x01000000u
+/* What the first aide must know of the others in most cases is in one word: their steps, and of how
+ * many more must be known (dev_desk.end), for instance because they took more steps. */
+#define DEV_TALLY_STEPS 0x0FFFFFFFu
 #define DEV_TALLY_ODD   0x10000000u
 #define DEV_AIDE_STEPS  (DEV_TALLY_STEPS / DEV_AIDES)
 
-static_assert(DEV_AIDES < DEV_TALLY_ODD / DEV_TALLY_ENDED, "all may have ended");
-static_assert(DEV_AIDES <= 0xFFFFFFFFu / DEV_TALLY_ODD, "and be odd");
-
-#define DEV_DESK_LEAVE 0xFFFFFFFFu
-#define DEV_DESK_JOBS  0x00FFFFFFu /* numbers go round */
+static_assert(DEV_AIDES <= 0xFFFFFFFFu / DEV_TALLY_ODD, "all may be odd");
 
 /* Where it lies in the poller's room, on a GPU. */
 #define DEV_DESK_OFFSET ((sizeof(struct dev_room) + 15u) & ~(size_t)15u)
@@ -100,7 +102,9 @@ DEV_FN uint64_t dev_desk_ignores(uint32_t pair)
 /* Before any warp looks at it. */
 DEV_FN void dev_desk_init(struct dev_desk *desk, uint32_t aides)
 {
-    desk->word = desk->busy = desk->tally = desk->jobs = desk->lookups = 0;
+    desk->leave = desk->busy = desk->tally = desk->lookups = 0;
+    for (uint32_t i = 0; i < DEV_GATES; i++)
+        desk->gate[i].come = 0;
     for (uint32_t i = 0; i < VYRE_SLOT_WORDS / 2; i++)
         desk->ignored[i] = dev_desk_ignores(i);
     desk->lowest = DEV_NONE;
@@ -130,12 +134,12 @@ DEV_FN void dev_desk_sum(const struct dev_desk *desk, uint32_t aides, struct dev
     }
 }
 
-/* Stores the completion, which certifies itself, and clears the desk. */
+/* Stores the completion, which certifies itself. */
 DEV_FN void dev_desk_complete(struct dev_runtime *rt, struct dev_desk *desk,
                               const struct dev_end *end)
 {
     const uint32_t priority = dev_desk_slot(desk)[VYRE_SLOT_PRIORITY];
-    const uint32_t tenant = desk->known.tenant, number = desk->known.queue;
+    const uint32_t tenant = desk->known.tenant;
     struct dev_word128 *entry = desk->completion;
     uint32_t row[VYRE_COMPLETION_WORDS];
     struct dev_word128 quarter[DEV_WARP_ROLES];
@@ -152,17 +156,15 @@ DEV_FN void dev_desk_complete(struct dev_runtime *rt, struct dev_desk *desk,
         }
         if (i < VYRE_COMPLETION_WORDS / 4) dev_store128_relaxed(&entry[i], quarter[DEV_MINE(i)]);
     }
-    dev_warp_sync();
     DEV_FIRST
     {
-        dev_store_release(&desk->busy, 0, DEV_BLOCK); /* R25 */
+        dev_block_put(&desk->busy, 0);
         dev_metric(rt, end->opcode, 1);
         dev_count_claims(rt, tenant, priority, 1);
         dev_add_relaxed(&rt->control[VYRE_CONTROL_DONE_COUNT], 1);
-        dev_notify(&rt->queues[number]);
-        dev_sub_release(&rt->queues[number].chunked, 1); /* R14 */
-        dev_add_release(&rt->ends, 1);                   /* R11 */
+        dev_notify(&rt->queues[desk->known.queue]);
     }
+    dev_warp_sync();
 }
 
 /* All aides have ended, and of some more must be known than their steps. */
@@ -224,8 +226,8 @@ DEV_NO_INLINE int dev_aide_ready(struct dev_runtime *rt, const struct dev_desk *
     whole.set = desk->known.set;
     whole.far_frame = NULL; /* the poller has seen that it fits the room */
     if (!dev_short_prepare(rt, frame, &whole, &rt->queues[desk->known.queue])) return 0;
-    dev_lean_prepare(frame, rt->room_bytes);
     dev_aide_look(rt, frame, whole.set);
+    dev_lean_prepare(frame, rt->room_bytes);
     return 1;
 }
 
@@ -247,7 +249,7 @@ DEV_NO_INLINE struct dev_lean_end dev_aide_other(struct dev_runtime *rt, struct 
                                                  uint32_t group, struct dev_lean_job job)
 {
     struct dev_lean_end end;
-    dev_warp_begin(frame, group, job.grid);
+    dev_warp_begin(frame, group, job.args);
     dev_limit_set(frame, job.budget);
     end.how = dev_frame_run_here(rt, frame);
     end.steps = dev_saturated(frame->steps);
@@ -256,30 +258,90 @@ DEV_NO_INLINE struct dev_lean_end dev_aide_other(struct dev_runtime *rt, struct 
     return end;
 }
 
-/* Runs an aide's share of the job. */
-DEV_FN void dev_aide_job(struct dev_runtime *rt, struct dev_desk *desk, struct dev_frame *frame,
-                         uint32_t aide, uint32_t *lookup)
+/* What an aide keeps from one job to the next. */
+struct dev_aide_state {
+    uint32_t aide;
+    uint32_t lookup; /* that its room is ready for */
+    uint32_t odd;    /* more must be known of all that it runs than steps */
+    uint32_t can;    /* the lean loop runs the program */
+    uint32_t primed; /* the first workgroup is begun, as far as it is the same in all jobs */
+    struct dev_lean lean;
+};
+
+/* What an aide must know of a job, read at once. */
+struct dev_aide_task {
+    uint32_t leave;
+    uint32_t lookups;
+    uint32_t total;
+    uint32_t aides;
+    struct dev_lean_job job;
+};
+
+DEV_FN struct dev_aide_task dev_aide_read(const struct dev_desk *desk)
 {
-    const uint32_t *grid = dev_desk_slot(desk) + VYRE_SLOT_ARG0;
-    const uint32_t lookups = dev_warp_first(desk->lookups);
-    const uint32_t total = dev_warp_first(desk->known.total);
-    const uint32_t aides = dev_warp_first(desk->known.aides);
-    const struct dev_lean_job job = {grid, dev_warp_first(desk->known.flat), desk->known.budget};
+    struct dev_aide_task task;
+    task.leave = desk->leave;
+    task.lookups = desk->lookups;
+    task.total = desk->known.total;
+    task.aides = desk->known.aides;
+    task.job.budget = desk->known.budget;
+    task.job.flat = desk->known.flat;
+    task.job.args = dev_desk_slot(desk) + VYRE_SLOT_ARG0;
+    task.leave = dev_warp_first(task.leave);
+    task.lookups = dev_warp_first(task.lookups);
+    task.total = dev_warp_first(task.total);
+    task.aides = dev_warp_first(task.aides);
+    task.job.flat = dev_warp_first(task.job.flat);
+    return task;
+}
+
+/* Makes the room ready for another lookup; the fault, if it cannot be. */
+DEV_FN uint32_t dev_aide_turn(struct dev_runtime *rt, const struct dev_desk *desk,
+                              struct dev_frame *frame, struct dev_aide_state *kept,
+                              uint32_t lookups)
+{
+    const int ready = dev_aide_ready(rt, desk, frame);
+    kept->lookup = ready ? lookups : 0;
+    kept->primed = 0;
+    kept->can = dev_warp_first(ready ? frame->lean : 0);
+    kept->odd = dev_warp_first(frame->seen | frame->far_parts);
+    kept->lean.answers = 0;
+    if (kept->can) dev_lean_open(&kept->lean, frame);
+    return ready ? 0 : (uint32_t)VYRE_FAULT_DAMAGED;
+}
+
+/* All aides have come to the gate: the first of them ends the job. */
+DEV_FN void dev_aide_finish(struct dev_runtime *rt, struct dev_desk *desk,
+                            const struct dev_frame *frame, uint32_t aides)
+{
+    const uint32_t tally = dev_warp_first(desk->tally);
+    DEV_FIRST desk->tally = 0;
+    if (tally >= DEV_TALLY_ODD)
+        dev_desk_end_odd(rt, desk, aides, frame->far_parts);
+    else
+        dev_desk_end(rt, desk, tally);
+}
+
+/* Runs an aide's share of the job, and tells of it. */
+DEV_FN void dev_aide_job(struct dev_runtime *rt, struct dev_desk *desk, struct dev_frame *frame,
+                         const struct dev_aide_task *task, struct dev_aide_state *kept)
+{
+    const uint32_t aide = kept->aide;
     struct dev_aide_end end = {{0, 0, 0, 0, 0}, 0, 0, 0};
-    uint32_t state = dev_float_enter(), odd = 0, tally = 0;
-    if (*lookup == lookups) {
+    uint32_t state = dev_float_enter();
+    if (kept->lookup == task->lookups)
         dev_aide_again(desk, frame);
-    } else {
-        const int ready = dev_aide_ready(rt, desk, frame);
-        *lookup = ready ? lookups : 0;
-        if (!ready) end.first.fault = (uint32_t)VYRE_FAULT_DAMAGED;
-    }
-    const uint32_t lean = dev_warp_first(frame->lean);
-    for (uint32_t group = aide; group < total && end.first.fault == 0; group += aides) {
+    else
+        end.first.fault = dev_aide_turn(rt, desk, frame, kept, task->lookups);
+    uint32_t odd = kept->odd | end.first.fault;
+    dev_lean_renew(&kept->lean);
+    for (uint32_t group = aide; group < task->total && end.first.fault == 0; group += task->aides) {
         /* Not after a fault of a lower one. */
-        if (group != aide && dev_warp_first(dev_load_relaxed(&desk->lowest)) < group) break;
+        if (group != aide && dev_warp_first(dev_block_ask(&desk->lowest)) < group) break;
         const struct dev_lean_end part =
-            lean != 0 ? dev_lean_run(frame, group, &job) : dev_aide_other(rt, frame, group, job);
+            kept->can != 0 ? dev_lean_run(&kept->lean, frame, group, &task->job, kept->primed)
+                           : dev_aide_other(rt, frame, group, task->job);
+        kept->primed = 0;
         end.steps = dev_saturated((uint64_t)end.steps + part.steps);
         end.out_of_bounds = dev_saturated((uint64_t)end.out_of_bounds + part.out_of_bounds);
         odd |= part.left;
@@ -287,27 +349,56 @@ DEV_FN void dev_aide_job(struct dev_runtime *rt, struct dev_desk *desk, struct d
             end.ended++;
         } else {
             end.first = dev_short_fault_of(frame, part.how);
-            DEV_FIRST dev_atomic_min(&desk->lowest, group);
+            odd = 1;
+            DEV_FIRST dev_block_min(&desk->lowest, group);
         }
         dev_warp_sync(); /* all have looked */
     }
     dev_float_leave(state);
     dev_stream_done(); /* before anybody hears of it */
-    const uint32_t far_parts = frame->far_parts;
-    odd |= frame->seen | end.first.fault | far_parts | (uint32_t)(end.steps > DEV_AIDE_STEPS);
-    odd = dev_warp_first(odd);
-    const uint32_t mine = odd != 0 ? DEV_TALLY_ENDED + DEV_TALLY_ODD : DEV_TALLY_ENDED + end.steps;
-    DEV_FIRST desk->end[aide] = end;
-    if (odd == 0) dev_fence_both(DEV_DEVICE); /* R26; here, where aides do it at the same time */
+    odd = dev_warp_first(odd | (uint32_t)(end.steps > DEV_AIDE_STEPS));
+    DEV_FIRST
+    {
+        desk->end[aide] = end;
+        dev_block_add(&desk->tally, odd != 0 ? DEV_TALLY_ODD : end.steps);
+    }
+    /* R26; all aides at the same time. */
+    if (kept->lean.answers != 0)
+        dev_lean_hear(&kept->lean);
+    else if (odd == 0)
+        dev_fence_both(DEV_DEVICE);
+}
+
+/* What is left to do when the completion is on its way: the next job must not find in the first
+ * cache what this one has read, and what waits for the slot's end is told of it. */
+DEV_FN void dev_aide_rest(struct dev_runtime *rt, struct dev_desk *desk, uint32_t aide)
+{
+    const uint32_t queue = desk->known.queue;
+    dev_fence_both(DEV_DEVICE); /* of R14 and R11 too */
     dev_warp_sync();
-    DEV_FIRST tally = dev_add_block(&desk->tally, mine) + mine; /* R24 and A24 */
-    tally = dev_warp_first(tally);
-    if (tally / DEV_TALLY_ENDED % (DEV_TALLY_ODD / DEV_TALLY_ENDED) != aides) return;
-    dev_warp_sync();
-    if (tally >= DEV_TALLY_ODD)
-        dev_desk_end_odd(rt, desk, aides, far_parts);
-    else
-        dev_desk_end(rt, desk, tally & DEV_TALLY_STEPS);
+    DEV_FIRST
+    {
+        if (aide == 0) {
+            desk->lowest = DEV_NONE;
+            dev_add_relaxed(&rt->queues[queue].chunked, 0u - 1u); /* R14 */
+            dev_add_relaxed(&rt->ends, 1);                        /* R11 */
+        }
+    }
+}
+
+/* A job from beginning to end. */
+DEV_FN void dev_aide_serve(struct dev_runtime *rt, struct dev_desk *desk, struct dev_frame *frame,
+                           const struct dev_aide_task *task, struct dev_aide_state *kept,
+                           uint32_t warps)
+{
+    dev_aide_job(rt, desk, frame, task, kept);
+    if (kept->aide != 0) {
+        dev_gate_come(desk->gate, DEV_GATE_DONE, warps); /* R24 */
+    } else {
+        dev_gate_wait(desk->gate, DEV_GATE_DONE, warps); /* A24 */
+        dev_aide_finish(rt, desk, frame, task->aides);
+    }
+    dev_aide_rest(rt, desk, kept->aide);
 }
 
 /* The number of an aide, from its warp's in the block; or more than there are. Those beside the
@@ -321,31 +412,35 @@ DEV_FN uint32_t dev_aide_number(uint32_t warp, uint32_t block_warps)
 /*
  * Waits for jobs until the kernel leaves. `reach` is how far its fence goes. What a job reads was
  * written by others, on other multiprocessors or by the host, before the poller saw its slot, so it
- * is in memory; but the first cache may have it as it was. The fence with which the last job ended
- * has emptied that cache, and where no other block is on the multiprocessor nobody has read a
- * buffer since. Where one may be, the fence must reach beyond the block to empty it again.
+ * is in memory; but the first cache may have it as it was. The fences after the last job have
+ * emptied that cache, and where no other block is on the multiprocessor nobody has read a buffer
+ * since. Where one may be, there is another fence, which reaches beyond the block.
  */
 DEV_NO_INLINE void dev_aide(struct dev_runtime *rt, struct dev_room *room, struct dev_desk *desk,
                             uint32_t aide, enum dev_scope reach)
 {
     struct dev_frame *frame = (struct dev_frame *)(void *)room;
-    uint32_t seen = 0, lookup = 0;
-    aide = dev_warp_first(aide); /* what is branched on: see dev_lean_run */
-    reach = (enum dev_scope)dev_warp_first((uint32_t)reach);
-    DEV_FIRST frame->serial = frame->far_parts = frame->seen = 0; /* for programs that are none */
+    struct dev_aide_state kept = {0};
+    desk = (struct dev_desk *)dev_block_place(desk);
+    const uint32_t warps = dev_warp_first(desk->aides) + 1;
+    const uint32_t crowded = dev_warp_first((uint32_t)(reach == DEV_DEVICE));
+    kept.aide = dev_warp_first(aide); /* what is branched on: see dev_lean_run */
+    DEV_FIRST frame->serial = frame->far_parts = frame->seen = frame->lean = 0; /* nothing yet */
     dev_warp_sync();
     for (;;) {
-        uint32_t word = dev_warp_first(dev_load_block(&desk->word));
-        if (word == seen) {
-            dev_nap_near(aide < DEV_AIDES_AWAKE);
-            continue;
+        dev_gate_wait(desk->gate, DEV_GATE_FULL, warps); /* A23 pairs with R23 in look_program.h */
+        if (crowded) dev_fence_both(DEV_DEVICE);
+        const struct dev_aide_task task = dev_aide_read(desk);
+        if (task.leave != 0) return;
+        if (kept.aide < task.aides)
+            dev_aide_serve(rt, desk, frame, &task, &kept, warps);
+        else
+            dev_gate_come(desk->gate, DEV_GATE_DONE, warps);
+        dev_gate_come(desk->gate, DEV_GATE_EMPTY, warps); /* R25 pairs with A25 there */
+        if (kept.aide < task.aides && task.job.flat != 0 && kept.can != 0) {
+            dev_lean_prime(frame, kept.aide, NULL);
+            kept.primed = 1;
         }
-        dev_fence_both(reach); /* A23 pairs with R23 in look_program.h */
-        dev_warp_sync();       /* for lanes that have loaded the word before it changed */
-        seen = word;
-        if (word == DEV_DESK_LEAVE) return;
-        if (aide < (word & 0xFFu)) dev_aide_job(rt, desk, frame, aide, &lookup);
-        dev_warp_sync();
     }
 }
 

@@ -13,80 +13,8 @@
 #ifndef VYRE_DEVICE_LEAN_H
 #define VYRE_DEVICE_LEAN_H
 
-#include "device/lean_code.h"
+#include "device/lean_begin.h"
 #include "device/run.h"
-
-/* The words of a lane of the warp. */
-struct dev_two {
-    uint32_t word[DEV_LEAN_UNITS][DEV_WARP_ROLES];
-};
-
-/* The state of the loop. All lanes of the workgroup are active. */
-struct dev_lean {
-    dev_near room;
-    uint32_t place; /* of the room */
-    uint32_t lane;  /* of the warp; on a GPU it would else be asked for again and again */
-    uint32_t mine;  /* from a row to this lane's words */
-    uint32_t lanes;
-    uint32_t number; /* of the workgroup */
-    uint32_t level, steps;
-    uint32_t level_count; /* levels that there may be */
-    uint32_t code;        /* where it is in the room */
-};
-
-#if defined(__CUDACC__)
-#    define DEV_LEAN_MINE(lean, l) ((lean)->mine)
-#    define DEV_LEAN_LANE(lean, l) ((lean)->lane)
-#else
-#    define DEV_LEAN_MINE(lean, l) ((l)*8u)
-#    define DEV_LEAN_LANE(lean, l) (l)
-#endif
-
-DEV_INLINE void dev_lean_get(const struct dev_lean *lean, uint32_t row, struct dev_two *two)
-{
-    DEV_ROLES(l)
-    {
-        const uint64_t both = dev_near_get64(lean->room, row + DEV_LEAN_MINE(lean, l));
-        two->word[0][DEV_MINE(l)] = (uint32_t)both;
-        two->word[1][DEV_MINE(l)] = (uint32_t)(both >> 32);
-    }
-}
-
-DEV_INLINE void dev_lean_set(const struct dev_lean *lean, uint32_t row, const struct dev_two *two)
-{
-    DEV_ROLES(l)
-    {
-        dev_near_set2(lean->room, row + DEV_LEAN_MINE(lean, l), two->word[0][DEV_MINE(l)],
-                      two->word[1][DEV_MINE(l)]);
-    }
-}
-
-/* Fills a row: with a word of the room, and what each lane counts. */
-DEV_INLINE void dev_lean_fill(const struct dev_lean *lean, const struct dev_lean_op *op)
-{
-    const uint32_t word = dev_near_get(lean->room, lean->place + op->imm);
-    const uint32_t base = op->kind_d & DEV_LEAN_FLOAT ? vm_flush_now(word) : word;
-    const uint32_t count = (uint32_t)op->what;
-    DEV_ROLES(l)
-    {
-        const uint32_t first = base + count * DEV_LEAN_LANE(lean, l);
-        dev_near_set2(lean->room, DEV_LEAN_D(op) + DEV_LEAN_MINE(lean, l), first,
-                      first + count * DEV_WARP);
-    }
-}
-
-DEV_INLINE struct dev_lean_op dev_lean_read(const struct dev_lean *lean, uint32_t at)
-{
-    const struct dev_four low = dev_near_get4(lean->room, at);
-    struct dev_lean_op op;
-    op.kind_d = low.word[0];
-    op.ab = low.word[1];
-    op.c = low.word[2];
-    op.imm = low.word[3];
-    op.what = dev_near_get64(lean->room, at + 16);
-    op.pc = op.reserved = 0; /* looked up by whoever needs it */
-    return op;
-}
 
 /* The operands of an instruction. */
 struct dev_lean_words {
@@ -169,8 +97,8 @@ DEV_INLINE void dev_lean_load_begin(const struct dev_lean *lean, const struct de
             const uint32_t inside = at < op->imm;
             load->odd[DEV_MINE(l)] |= used & (inside ^ 1u);
             load->result.word[u][DEV_MINE(l)] = 0;
-            if (used & inside)
-                load->result.word[u][DEV_MINE(l)] = dev_get(element + (uint64_t)at * 4, 4);
+            dev_get_if(element + (uint64_t)at * 4, used & inside,
+                       &load->result.word[u][DEV_MINE(l)]);
         }
     }
 }
@@ -248,12 +176,50 @@ DEV_INLINE void dev_lean_meet(const struct dev_lean *lean, const struct dev_two 
     }
 }
 
-/* Stores at places that count up, so that no two meet. 0: they do not, and nothing is done. */
-DEV_INLINE uint32_t dev_lean_store(const struct dev_lean *lean, const struct dev_lean_op *op,
-                                   uint32_t kind, const struct dev_lean_words *in)
+/* Stores what is given to the lanes of the workgroup, and gets their answers, if need be; those of
+ * the store before must have come. */
+DEV_INLINE void dev_lean_put(struct dev_lean *lean, const struct dev_lean_op *op,
+                             const struct dev_two *index, const struct dev_two *value)
 {
     unsigned char *element = (unsigned char *)(uintptr_t)op->what;
+    const int answered = lean->answers != 0;
+    DEV_ROLES(l)
+    {
+        if (answered)
+            lean->heard[DEV_MINE(l)] ^=
+                lean->last.word[0][DEV_MINE(l)] ^ lean->last.word[1][DEV_MINE(l)];
+        DEV_UNROLL
+        for (uint32_t u = 0; u < DEV_LEAN_UNITS; u++) {
+            unsigned char *to = element + (uint64_t)index->word[u][DEV_MINE(l)] * 4;
+            const uint32_t mine = DEV_LEAN_LANE(lean, l) + u * DEV_WARP < lean->lanes;
+            if (answered)
+                dev_set_answered((uint32_t *)(void *)to, value->word[u][DEV_MINE(l)], mine,
+                                 &lean->last.word[u][DEV_MINE(l)]);
+            else if (mine)
+                dev_set(to, value->word[u][DEV_MINE(l)], 4);
+        }
+    }
+}
+
+/* Waits until all that was stored is where all of the device see it: whoever puts an answer
+ * somewhere has it. */
+DEV_INLINE void dev_lean_hear(const struct dev_lean *lean)
+{
+    DEV_ROLES(l)
+    {
+        const uint32_t all = lean->heard[DEV_MINE(l)] ^ lean->last.word[0][DEV_MINE(l)] ^
+                             lean->last.word[1][DEV_MINE(l)];
+        dev_near_set(lean->room, lean->place + lean->answers + 4 * DEV_LEAN_LANE(lean, l), all);
+    }
+    dev_warp_sync();
+}
+
+/* Stores at places that count up, so that no two meet. 0: they do not, and nothing is done. */
+DEV_INLINE uint32_t dev_lean_store(struct dev_lean *lean, const struct dev_lean_op *op,
+                                   uint32_t kind, const struct dev_lean_words *in)
+{
     uint32_t odd[DEV_WARP_ROLES];
+    struct dev_two value;
     DEV_ROLES(l)
     {
         odd[DEV_MINE(l)] = 0;
@@ -264,17 +230,16 @@ DEV_INLINE uint32_t dev_lean_store(const struct dev_lean *lean, const struct dev
     }
     if (!(kind & DEV_LEAN_UP)) dev_lean_meet(lean, &in->a, odd);
     if (dev_warp_ballot(odd) != 0) return 0;
-    dev_warp_sync(); /* others may have loaded what is stored over */
     DEV_ROLES(l)
     {
         DEV_UNROLL
         for (uint32_t u = 0; u < DEV_LEAN_UNITS; u++) {
             const uint32_t word = in->b.word[u][DEV_MINE(l)];
-            const uint32_t canon = kind & DEV_LEAN_FLOAT ? vm_canon(word) : word;
-            if (DEV_LEAN_LANE(lean, l) + u * DEV_WARP < lean->lanes)
-                dev_set(element + (uint64_t)in->a.word[u][DEV_MINE(l)] * 4, canon, 4);
+            value.word[u][DEV_MINE(l)] = kind & DEV_LEAN_FLOAT ? vm_canon(word) : word;
         }
     }
+    dev_warp_sync(); /* others may have loaded what is stored over */
+    dev_lean_put(lean, op, &in->a, &value);
     dev_warp_sync(); /* lanes of later instructions may meet these */
     return 1;
 }
@@ -302,13 +267,6 @@ struct dev_lean_end {
     uint32_t left; /* not all of it was run by this loop */
 };
 
-/* What a workgroup is of. */
-struct dev_lean_job {
-    const uint32_t *grid;
-    uint32_t flat; /* it has one axis */
-    uint32_t budget;
-};
-
 /* Hands the workgroup over to the other loop, at an instruction of which nothing is done. */
 DEV_NO_INLINE struct dev_lean_end dev_lean_leave(struct dev_frame *frame, struct dev_lean state,
                                                  uint32_t pc, struct dev_lean_job job)
@@ -318,7 +276,7 @@ DEV_NO_INLINE struct dev_lean_end dev_lean_leave(struct dev_frame *frame, struct
     const unsigned char *room = (const unsigned char *)frame;
     const struct dev_lean_layout at = dev_lean_layout(frame);
     struct dev_lean_end end;
-    dev_warp_begin(frame, state.number, job.grid);
+    dev_warp_begin(frame, state.number, job.args);
     DEV_ROLES(l)
     {
         for (uint32_t r = 0; r < header->register_count + header->scalar_count; r++) {
@@ -344,70 +302,6 @@ DEV_NO_INLINE struct dev_lean_end dev_lean_leave(struct dev_frame *frame, struct
     return end;
 }
 
-/* What fills need to know of a workgroup where the grid has more axes than one. */
-DEV_NO_INLINE void dev_lean_tell_axes(struct dev_lean_head *head, const struct dev_frame *frame,
-                                      uint32_t number, const uint32_t grid[3])
-{
-    DEV_FIRST
-    {
-        head->group[0] = number % grid[0];
-        head->group[1] = number / grid[0] % grid[1];
-        head->group[2] = number / grid[0] / grid[1];
-        head->first_id = head->group[0] * frame->header.workgroup[0];
-    }
-}
-
-DEV_INLINE void dev_lean_tell(struct dev_lean_head *head, const struct dev_frame *frame,
-                              uint32_t number, const struct dev_lean_job *job)
-{
-    if (!job->flat) {
-        dev_lean_tell_axes(head, frame, number, job->grid);
-        return;
-    }
-    const uint32_t first_id = number * frame->header.workgroup[0];
-    DEV_FIRST
-    {
-        head->group[0] = number; /* the others are 0 */
-        head->first_id = first_id;
-    }
-}
-
-/* Begins a workgroup: all that can be filled before anything else is done. */
-DEV_INLINE void dev_lean_begin(struct dev_lean *lean, struct dev_frame *frame, uint32_t number,
-                               const struct dev_lean_job *job)
-{
-    struct dev_lean_head *head =
-        (struct dev_lean_head *)(void *)((unsigned char *)frame + frame->lean);
-    const uint32_t size = (uint32_t)sizeof(struct dev_lean_op);
-    uint32_t lane[DEV_WARP_ROLES];
-    DEV_ROLES(l)
-    {
-        lane[DEV_MINE(l)] = l;
-    }
-    lean->room = dev_near_base(frame);
-    lean->place = dev_near_place(frame);
-    lean->lane = dev_warp_word32(lane, dev_lane()); /* see dev_quick_open */
-    lean->mine = lean->place + lean->lane * 8;
-    lean->lanes = frame->header.lanes;
-    lean->number = number;
-    lean->level = lean->steps = 0;
-    lean->level_count = frame->header.level_count;
-    dev_warp_sync(); /* whoever still reads what the last one was told */
-    dev_lean_tell(head, frame, number, job);
-    dev_warp_sync();
-    const uint32_t count = head->early;
-    lean->code = head->code;
-    uint32_t at = lean->place + frame->lean + (uint32_t)sizeof *head;
-    struct dev_lean_op op = dev_lean_read(lean, at);
-    DEV_NO_UNROLL
-    for (uint32_t i = 0; i < count; i++) {
-        at += size;
-        const struct dev_lean_op next = dev_lean_read(lean, at); /* of the code, behind the last */
-        dev_lean_fill(lean, &op);
-        op = next;
-    }
-}
-
 /* Runs what is rarer. The place of the next instruction, in bytes of code; DEV_NONE: it must be
  * left. */
 DEV_INLINE uint32_t dev_lean_other(struct dev_lean *lean, const struct dev_lean_op *op,
@@ -419,7 +313,7 @@ DEV_INLINE uint32_t dev_lean_other(struct dev_lean *lean, const struct dev_lean_
         return next;
     }
     if (kind & DEV_LEAN_FILL) {
-        dev_lean_fill(lean, op);
+        dev_lean_fill(lean, op, dev_lean_word(lean, op));
         return next;
     }
     if (kind & DEV_LEAN_IF) {
@@ -440,57 +334,64 @@ DEV_INLINE uint32_t dev_lean_other(struct dev_lean *lean, const struct dev_lean_
 }
 
 /*
- * Runs a workgroup from its beginning. Nothing here goes back, and behind the code is a place that
- * must be left.
+ * Runs a workgroup from its beginning, or, if it is `primed`, from its scalars. Nothing here goes
+ * back, and behind the code is a place that must be left.
  *
  * All lanes read the same code, but a compiler does not know it, and would make them meet again
  * behind every branch. So what is branched on comes from the first lane, while operands are on
  * their way.
  */
-DEV_INLINE struct dev_lean_end dev_lean_run(struct dev_frame *frame, uint32_t number,
-                                            const struct dev_lean_job *job)
+DEV_INLINE struct dev_lean_end dev_lean_run(struct dev_lean *lean, struct dev_frame *frame,
+                                            uint32_t number, const struct dev_lean_job *job,
+                                            uint32_t primed)
 {
-    const uint32_t size = (uint32_t)sizeof(struct dev_lean_op);
+    const uint32_t size = (uint32_t)sizeof(struct dev_lean_op), code = lean->code;
     struct dev_lean_end end = {DEV_FRAME_ENDED, 0, 0, 0};
-    struct dev_lean lean;
     uint32_t at = 0;
-    dev_lean_begin(&lean, frame, number, job);
-    const uint32_t code = lean.place + lean.code;
-    struct dev_lean_op op = dev_lean_read(&lean, code);
+    if (!primed) dev_lean_prime(frame, number, job->flat ? NULL : job->args);
+    dev_lean_fill_slot(lean, job->args);
+    lean->number = number;
+    lean->level = lean->steps = 0;
+    struct dev_lean_op op = dev_lean_read(lean, code);
     for (;;) {
-        const struct dev_lean_words in = dev_lean_operands(&lean, &op);
-        const struct dev_lean_op next = dev_lean_read(&lean, code + at + size);
+        const struct dev_lean_words in = dev_lean_operands(lean, &op);
+        const struct dev_lean_op next = dev_lean_read(lean, code + at + size);
         const uint32_t kind = dev_warp_first(op.kind_d);
         if (kind & DEV_LEAN_SUM) {
-            dev_lean_sum(&lean, &op, kind, &in);
+            dev_lean_sum(lean, &op, kind, &in);
             at += size;
             op = next;
         } else if (kind & DEV_LEAN_PAIR) {
-            const struct dev_lean_op third = dev_lean_read(&lean, code + at + 2 * size);
-            if (!dev_lean_load_pair(&lean, &op, &next, kind, &in.a)) break;
+            const struct dev_lean_op third = dev_lean_read(lean, code + at + 2 * size);
+            if (!dev_lean_load_pair(lean, &op, &next, kind, &in.a)) break;
             at += 2 * size;
             op = third;
         } else if (kind & DEV_LEAN_LOAD) {
-            if (!dev_lean_load(&lean, &op, kind, &in.a)) break;
+            if (!dev_lean_load(lean, &op, kind, &in.a)) break;
             at += size;
             op = next;
         } else if (kind & DEV_LEAN_STORE) {
-            if (!dev_lean_store(&lean, &op, kind, &in)) break;
+            const uint32_t next_kind = dev_warp_first(next.kind_d);
+            if (!dev_lean_store(lean, &op, kind, &in)) break;
             at += size;
             op = next;
+            if (next_kind & DEV_LEAN_END) { /* as it mostly is */
+                end.steps = lean->steps + (uint32_t)op.what;
+                return end;
+            }
         } else if (kind & DEV_LEAN_END) {
-            end.steps = lean.steps + (uint32_t)op.what;
+            end.steps = lean->steps + (uint32_t)op.what;
             return end;
         } else {
-            const uint32_t target = dev_lean_other(&lean, &op, kind, &in, at + size);
+            const uint32_t target = dev_lean_other(lean, &op, kind, &in, at + size);
             if (target == DEV_NONE) break;
             at = target;
-            op = dev_lean_read(&lean, code + at);
+            op = dev_lean_read(lean, code + at);
         }
     }
     const uint32_t pc =
-        dev_near_get(lean.room, code + at + (uint32_t)offsetof(struct dev_lean_op, pc));
-    return dev_lean_leave(frame, lean, pc, *job);
+        dev_near_get(lean->room, code + at + (uint32_t)offsetof(struct dev_lean_op, pc));
+    return dev_lean_leave(frame, *lean, pc, *job);
 }
 
 #endif

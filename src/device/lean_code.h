@@ -8,6 +8,7 @@
 #ifndef VYRE_DEVICE_LEAN_CODE_H
 #define VYRE_DEVICE_LEAN_CODE_H
 
+#include "device/handle.h"
 #include "device/warp_interp.h"
 
 #define DEV_LEAN_UNITS 2u
@@ -105,18 +106,26 @@ static_assert(sizeof(struct dev_lean_op) == 32, "two loads");
 #define DEV_LEAN_ROW_BYTES 256u
 
 /* What lies behind all that a frame uses of its room: this, what is filled first (of the first
- * instructions, one for each lane), code, rows; registers before scalars. */
+ * instructions, one for each lane; scalars of the slot last), code, rows (registers before
+ * scalars), and a row of one word for each lane, for answers. */
 struct dev_lean_head {
-    uint32_t early; /* how many */
-    uint32_t code;  /* where it is in the room */
+    uint32_t early;   /* how many */
+    uint32_t same;    /* of them, are the same for every slot that differs in scalars only */
+    uint32_t code;    /* where it is in the room */
+    uint32_t answers; /* and where that row is; 0: stores are not answered */
     uint32_t first_id;
     uint32_t zero;
     uint32_t group[3];
-    uint32_t reserved;
+    uint32_t reserved[3];
 };
 
+static_assert(sizeof(struct dev_lean_head) % 16 == 0, "what follows is read 16 bytes at a time");
+
+/* Programs with more stores than these make one fence for all instead of waiting for each. */
+#define DEV_LEAN_ANSWERED 2u
+
 struct dev_lean_layout {
-    uint32_t head, early, code, rows, end;
+    uint32_t head, early, code, rows, answers, end;
 };
 
 DEV_FN struct dev_lean_layout dev_lean_layout(const struct dev_frame *frame)
@@ -128,8 +137,9 @@ DEV_FN struct dev_lean_layout dev_lean_layout(const struct dev_frame *frame)
     at.early = at.head + (uint32_t)sizeof(struct dev_lean_head);
     at.code = at.early + (header->code_count < DEV_WARP ? header->code_count : DEV_WARP) * size;
     at.rows = at.code + (header->code_count + 2u) * size;
-    at.end =
+    at.answers =
         at.rows + ((uint32_t)header->register_count + header->scalar_count) * DEV_LEAN_ROW_BYTES;
+    at.end = at.answers + DEV_WARP * 4u;
     return at;
 }
 
@@ -150,6 +160,9 @@ DEV_FN uint32_t dev_lean_row(const struct dev_lean_maker *maker, uint32_t operan
                                                (operand - maker->scalars) / (DEV_SCALAR_WORDS * 4u);
     return maker->at.rows + number * DEV_LEAN_ROW_BYTES;
 }
+
+/* The upper half of `what` of a fill with a scalar: which argument of the slot it is. */
+#define DEV_LEAN_ARG(op) ((uint32_t)((op)->what >> 32))
 
 /* A fill with a word of the room. */
 DEV_FN void dev_lean_make_fill(const struct dev_lean_maker *maker, const struct dev_op *op,
@@ -261,14 +274,15 @@ DEV_FN int dev_lean_make_scalar(const struct dev_lean_maker *maker, const struct
 {
     const struct dev_frame *frame = maker->frame;
     const struct dev_view *view = &frame->views[op->imm];
-    const unsigned char *args = (const unsigned char *)frame->args.scalar;
+    const uintptr_t args = (uintptr_t)frame->args.scalar, element = (uintptr_t)view->element;
     const uint32_t index = (op->a - maker->scalars) / (DEV_SCALAR_WORDS * 4u);
+    const uint64_t scalar = (uint64_t)(element - args) / 4u;
     if (dev_op_class(op) != DEV_CLASS_LOAD_ONE || view->length == 0 ||
-        (view->access & ~DEV_VIEW_WRITE) != 4 || view->element < args ||
-        view->element >= args + sizeof frame->args.scalar ||
+        (view->access & ~DEV_VIEW_WRITE) != 4 || element < args || scalar >= DEV_SLOT_SCALARS ||
         index >= frame->header.constant_count || frame->scalars[index * DEV_SCALAR_WORDS] != 0)
         return 0;
     dev_lean_make_fill(maker, op, view->element, lean);
+    lean->what = (DEV_ARG_SCALARS + scalar) << 32;
     if ((op->op & 0xFFu) == VM_OP_LDF32) lean->kind_d |= DEV_LEAN_FLOAT;
     return 1;
 }
@@ -341,17 +355,24 @@ DEV_FN uint64_t dev_lean_touches(const struct dev_lean_maker *maker, const struc
     return bits;
 }
 
+/* What was found out of all instructions together. */
+struct dev_lean_plan {
+    uint32_t early;   /* a bit for each of the first that is done before all others */
+    uint32_t of_slot; /* and of these, for scalars of the slot */
+    uint64_t up;      /* rows in which lanes count up as long as the workgroup runs */
+};
+
 /*
  * Which of the first instructions are done before all others: fills of rows that none before them
  * has to do with. Bit i: instruction i. Where control skips one nobody misses what was there.
- * *up: rows in which lanes count up as long as the workgroup runs.
  */
-DEV_FN uint32_t dev_lean_choose(const struct dev_lean_maker *maker,
-                                const struct dev_lean_op ops[DEV_WARP_ROLES], uint32_t count,
-                                uint64_t *up)
+DEV_FN struct dev_lean_plan dev_lean_choose(const struct dev_lean_maker *maker,
+                                            const struct dev_lean_op ops[DEV_WARP_ROLES],
+                                            uint32_t count)
 {
     uint64_t touches[DEV_WARP_ROLES], own[DEV_WARP_ROLES], before = 0;
-    uint32_t early[DEV_WARP_ROLES];
+    uint32_t early[DEV_WARP_ROLES], of_slot[DEV_WARP_ROLES];
+    struct dev_lean_plan plan = {0, 0, 0};
     DEV_ROLES(l)
     {
         const struct dev_lean_op *op = &ops[DEV_MINE(l)];
@@ -378,39 +399,59 @@ DEV_FN uint32_t dev_lean_choose(const struct dev_lean_maker *maker,
         if (l < count && DEV_LEAN_D(op) != 0) own[DEV_MINE(l)] = (uint64_t)1 << row;
         touches[DEV_MINE(l)] = counts ? own[DEV_MINE(l)] : 0;
         if (counts) own[DEV_MINE(l)] = 0;
+        of_slot[DEV_MINE(l)] = early[DEV_MINE(l)] != 0 && DEV_LEAN_ARG(op) != 0;
     }
     for (uint32_t i = 0; i < DEV_WARP; i++) {
         written |= dev_warp_word(own, i);
         counted |= dev_warp_word(touches, i);
     }
-    const uint32_t rows = (maker->at.end - maker->at.rows) / DEV_LEAN_ROW_BYTES;
-    *up = count == maker->frame->header.code_count && rows <= 64 ? counted & ~written : 0;
-    return rows <= 64 ? dev_warp_ballot(early) : 0;
+    const uint32_t rows = (maker->at.answers - maker->at.rows) / DEV_LEAN_ROW_BYTES;
+    if (rows > 64) return plan;
+    plan.early = dev_warp_ballot(early);
+    plan.of_slot = dev_warp_ballot(of_slot);
+    if (count == maker->frame->header.code_count) plan.up = counted & ~written;
+    return plan;
 }
 
-/* Puts one instruction where it belongs, when it is known which ones are early. */
+/* How many of the instructions in front of `pc` have a bit. */
+DEV_FN uint32_t dev_lean_before(uint32_t bits, uint32_t pc)
+{
+    return dev_popcount(pc < DEV_WARP ? bits & ((1u << pc) - 1u) : bits);
+}
+
+/* Puts one instruction where it belongs. */
 DEV_FN void dev_lean_place(const struct dev_lean_maker *maker, const struct dev_lean_op *made,
-                           uint32_t early, uint64_t up)
+                           const struct dev_lean_plan *plan)
 {
     unsigned char *room = (unsigned char *)(uintptr_t)maker->frame;
     struct dev_lean_op *code = (struct dev_lean_op *)(void *)(room + maker->at.code);
     struct dev_lean_op *first = (struct dev_lean_op *)(void *)(room + maker->at.early);
     const uint32_t size = (uint32_t)sizeof *code, pc = made->pc;
-    const uint32_t below = dev_popcount(pc < DEV_WARP ? early & ((1u << pc) - 1u) : early);
+    const uint32_t same = plan->early & ~plan->of_slot;
     struct dev_lean_op op = *made;
-    if (op.kind_d & (DEV_LEAN_IF | DEV_LEAN_ENDIF | DEV_LEAN_JZ | DEV_LEAN_GO)) {
-        const uint32_t target = op.imm;
-        op.imm =
-            (target - dev_popcount(target < DEV_WARP ? early & ((1u << target) - 1u) : early)) *
-            size;
-    }
+    if (op.kind_d & (DEV_LEAN_IF | DEV_LEAN_ENDIF | DEV_LEAN_JZ | DEV_LEAN_GO))
+        op.imm = (op.imm - dev_lean_before(plan->early, op.imm)) * size;
     if ((op.kind_d & DEV_LEAN_STORE) != 0 &&
-        (up >> ((DEV_LEAN_A(&op) - maker->at.rows) / DEV_LEAN_ROW_BYTES & 63u) & 1) != 0)
+        (plan->up >> ((DEV_LEAN_A(&op) - maker->at.rows) / DEV_LEAN_ROW_BYTES & 63u) & 1) != 0)
         op.kind_d |= DEV_LEAN_UP;
-    if (pc < DEV_WARP && (early >> pc & 1) != 0)
-        first[below] = op;
+    if (pc >= DEV_WARP || (plan->early >> pc & 1) == 0)
+        code[pc - dev_lean_before(plan->early, pc)] = op;
+    else if (plan->of_slot >> pc & 1)
+        first[dev_popcount(same) + dev_lean_before(plan->of_slot, pc)] = op;
     else
-        code[pc - below] = op;
+        first[dev_lean_before(same, pc)] = op;
+}
+
+/* How many instructions of the code are stores; for the first lane. */
+DEV_FN uint32_t dev_lean_stores(const struct dev_lean_maker *maker, uint32_t count)
+{
+    const unsigned char *room = (const unsigned char *)maker->frame;
+    const struct dev_lean_op *code =
+        (const struct dev_lean_op *)(const void *)(room + maker->at.code);
+    uint32_t stores = 0;
+    for (uint32_t i = 0; i < count; i++)
+        stores += (code[i].kind_d & DEV_LEAN_STORE) != 0;
+    return stores;
 }
 
 /* Marks loads behind which is another that needs nothing of them: the two go together. */
@@ -448,7 +489,6 @@ DEV_FN void dev_lean_prepare(struct dev_frame *frame, uint32_t room_bytes)
     const uint32_t place = dev_near_place(frame);
     struct dev_lean_op made[DEV_WARP_ROLES];
     struct dev_lean_maker maker;
-    uint64_t up = 0;
     maker.frame = frame;
     maker.at = dev_lean_layout(frame);
     maker.registers = place + (uint32_t)((const unsigned char *)frame->registers - room);
@@ -467,18 +507,18 @@ DEV_FN void dev_lean_prepare(struct dev_frame *frame, uint32_t room_bytes)
     {
         made[DEV_MINE(l)] = dev_lean_make(&maker, &ops[l < count ? l : 0], l);
     }
-    const uint32_t early = dev_lean_choose(&maker, made, count, &up);
+    const struct dev_lean_plan plan = dev_lean_choose(&maker, made, count);
+    const uint32_t rest = header->code_count - dev_popcount(plan.early);
     DEV_ROLES(l)
     {
-        if (l < count) dev_lean_place(&maker, &made[DEV_MINE(l)], early, up);
+        if (l < count) dev_lean_place(&maker, &made[DEV_MINE(l)], &plan);
         for (uint32_t i = DEV_WARP + l; i < header->code_count; i += DEV_WARP) {
             const struct dev_lean_op later = dev_lean_make(&maker, &ops[i], i);
-            dev_lean_place(&maker, &later, early, up);
+            dev_lean_place(&maker, &later, &plan);
         }
         if (l < 2) { /* there it ends; and the loop reads one ahead */
             const struct dev_lean_op none = {DEV_LEAN_LEAVE, 0, 0, 0, 0, header->code_count, 0};
-            ((struct dev_lean_op *)(void *)(room + maker.at.code))[header->code_count -
-                                                                   dev_popcount(early) + l] = none;
+            ((struct dev_lean_op *)(void *)(room + maker.at.code))[rest + l] = none;
         }
         for (uint32_t s = 0; s < header->scalar_count; s++) {
             uint32_t *row = (uint32_t *)(void *)(room + maker.at.rows +
@@ -486,15 +526,19 @@ DEV_FN void dev_lean_prepare(struct dev_frame *frame, uint32_t room_bytes)
             row[2 * l] = row[2 * l + 1] = frame->scalars[s * DEV_SCALAR_WORDS];
         }
     }
+    dev_warp_sync();
     DEV_FIRST
     {
         struct dev_lean_head *head = (struct dev_lean_head *)(void *)(room + maker.at.head);
-        head->early = dev_popcount(early);
+        const int few = dev_lean_stores(&maker, rest) <= DEV_LEAN_ANSWERED;
+        head->early = dev_popcount(plan.early);
+        head->same = dev_popcount(plan.early & ~plan.of_slot);
         head->code = maker.at.code;
+        head->answers = few && !frame->seen ? maker.at.answers : 0;
         head->zero = head->group[1] = head->group[2] = 0;
     }
     dev_warp_sync();
-    dev_lean_pair(&maker, header->code_count - dev_popcount(early));
+    dev_lean_pair(&maker, rest);
 }
 
 #endif

@@ -45,6 +45,8 @@ struct dev_glance {
     uint32_t group;    /* of watches that the next look covers */
     uint32_t still;    /* no task is on its way, and the host knows of all that was copied */
     uint32_t unsealed; /* roles whose queues have no seals */
+    uint32_t taken;    /* a job was put on the desk, and aides may still look at it */
+    uint32_t warps;    /* that the desk is between: the poller, and its aides */
     /* of each role */
     const dev_word64 *bell[DEV_WARP_ROLES];
     uint64_t head[DEV_WARP_ROLES];

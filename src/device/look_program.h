@@ -9,13 +9,29 @@
 #include "device/desk.h"
 #include "device/look.h"
 
-/* Waits until no job is under way, and forgets what was looked up: handles are to change. */
-DEV_FN void dev_desk_clear(struct dev_desk *desk)
+/* Waits until no aide looks at the desk any more. */
+DEV_FN void dev_desk_settle(struct dev_desk *desk, struct dev_glance *glance)
 {
-    while (dev_warp_first(dev_load_block(&desk->busy)) != 0) /* A25 pairs with R25 */
-        dev_pause();
+    if (!glance->taken) return;
+    dev_gate_wait(desk->gate, DEV_GATE_EMPTY, glance->warps); /* A25 pairs with R25 in desk.h */
+    glance->taken = 0;
+}
+
+/* And forgets what was looked up: handles are to change. */
+DEV_FN void dev_desk_clear(struct dev_desk *desk, struct dev_glance *glance)
+{
+    dev_desk_settle(desk, glance);
     DEV_FIRST desk->known.valid = 0;
     dev_warp_sync();
+}
+
+/* Sends the aides home. */
+DEV_FN void dev_desk_close(struct dev_desk *desk, struct dev_glance *glance)
+{
+    if (glance->warps == 1) return;
+    dev_desk_settle(desk, glance);
+    DEV_FIRST desk->leave = 1;
+    dev_gate_wait(desk->gate, DEV_GATE_FULL, glance->warps);
 }
 
 /* Whether all of a program fits an aide's room. */
@@ -53,56 +69,68 @@ DEV_NO_INLINE int dev_desk_lookup(struct dev_runtime *rt, struct dev_desk *desk,
     return 1;
 }
 
+/* Whether a job is under way, to the first lane. Asked for early, because it takes a while. */
+DEV_FN uint32_t dev_desk_busy(struct dev_desk *desk, const struct dev_glance *glance)
+{
+    return glance->taken ? dev_block_ask(&desk->busy) : 0;
+}
+
 /* Puts the slot of a look on the desk, if it is a job for the aides. All that must be known is read
  * at once, before anything of it is looked at. */
-DEV_FN int dev_desk_take(struct dev_runtime *rt, struct dev_desk *desk,
-                         const struct dev_glance *glance)
+DEV_FN int dev_desk_take(struct dev_runtime *rt, struct dev_desk *desk, struct dev_glance *glance,
+                         uint32_t busy)
 {
     const struct dev_favourite *fav = &glance->fav;
     const dev_word64 *known = (const dev_word64 *)(const void *)desk->known.slot;
     const uint32_t valid = desk->known.valid, queue = desk->known.queue;
-    uint32_t taken[DEV_WARP_ROLES], other[DEV_WARP_ROLES], fits = 0;
+    uint32_t other[DEV_WARP_ROLES], fits = 0;
+    if (glance->warps == 1 || dev_warp_first(busy) != 0) return 0;
     DEV_ROLES(i)
     {
         const uint32_t at = dev_role_here(i);
-        const uint64_t seen = glance->seen[DEV_MINE(i)];
-        taken[DEV_MINE(i)] = dev_load_block(&desk->busy) | (uint32_t)(desk->aides == 0); /* A25 */
         other[DEV_MINE(i)] = (uint32_t)(valid == 0) | (uint32_t)(queue != fav->queue);
-        if (i < 8) {
-            other[DEV_MINE(i)] |= (uint32_t)(((seen ^ known[at]) & ~desk->ignored[at]) != 0);
-            if (taken[DEV_MINE(i)] == 0) ((dev_word64 *)(void *)desk->slot)[at] = seen;
-        }
+        if (i < 8)
+            other[DEV_MINE(i)] |=
+                (uint32_t)(((glance->seen[DEV_MINE(i)] ^ known[at]) & ~desk->ignored[at]) != 0);
     }
-    if (dev_warp_ballot(taken) != 0) return 0;
+    dev_desk_settle(desk, glance);
+    DEV_ROLES(i)
+    {
+        if (i < 8) ((dev_word64 *)(void *)desk->slot)[dev_role_here(i)] = glance->seen[DEV_MINE(i)];
+    }
     if (dev_warp_ballot(other) == 0) return 1;
     dev_warp_sync();
     DEV_FIRST fits = (uint32_t)dev_desk_lookup(rt, desk, fav->queue, fav->head);
     return (int)dev_warp_first(fits);
 }
 
-/* Hands the slot on the desk to the aides; `index` is its completion's. */
-DEV_FN void dev_desk_post(struct dev_desk *desk, const struct dev_glance *glance, uint64_t index)
+/* Hands the slot on the desk to the aides. */
+DEV_FN void dev_desk_post(struct dev_desk *desk, struct dev_glance *glance)
 {
     const struct dev_favourite *fav = &glance->fav;
-    dev_warp_sync(); /* all words of the slot are there */
     DEV_FIRST
     {
-        const uint32_t aides = desk->known.aides;
-        const uint32_t place = (uint32_t)index & (fav->slots - 1);
         desk->ticket = fav->head;
         desk->log_place = dev_short_log_place(fav->slots, fav->head);
+        dev_block_put(&desk->busy, 1);
+    }
+    dev_gate_wait(desk->gate, DEV_GATE_FULL, glance->warps); /* R23 */
+    glance->taken = 1;
+}
+
+/* And tells where its completion goes, number `index`, while they are at work. */
+DEV_FN void dev_desk_tell(struct dev_desk *desk, const struct dev_glance *glance, uint64_t index)
+{
+    const struct dev_favourite *fav = &glance->fav;
+    DEV_FIRST
+    {
+        const uint32_t place = (uint32_t)index & (fav->slots - 1);
         desk->completion =
             (struct dev_word128 *)(void *)fav->completion + place * (VYRE_COMPLETION_WORDS / 4);
         desk->lap = dev_completion_lap_of(index, fav->log2_slots);
-        desk->jobs = (desk->jobs + 1) & DEV_DESK_JOBS;
-        desk->tally = 0;
-        desk->lowest = DEV_NONE;
-        desk->busy = 1;
-        dev_store_release(&desk->word, desk->jobs << 8 | aides, DEV_BLOCK); /* R23 */
-        /* Only now: the release would wait for it. Nobody else looks at it. */
-        dev_add_relaxed(&fav->record->chunked, 1);
+        dev_add_relaxed(&fav->record->chunked, 1); /* before the job can end */
     }
-    dev_warp_sync();
+    dev_gate_come(desk->gate, DEV_GATE_DONE, glance->warps); /* R24 pairs with A24 in desk.h */
 }
 
 #endif

@@ -128,6 +128,7 @@ DEV_FN int dev_look_one(struct dev_poller *p, struct dev_runtime *rt, struct dev
     uint32_t head = (uint32_t)fav->head;
     if (!fav->usable || (uint32_t)bell - head != 1) return 0;
     if ((uint32_t)(bell >> 32) - head - 1u < fav->slots) return 0;
+    const uint32_t busy = dev_desk_busy(desk, glance);
     if (!fav->sealed)
         dev_look_again(glance);
     else if (!dev_look_fits(glance))
@@ -136,8 +137,9 @@ DEV_FN int dev_look_one(struct dev_poller *p, struct dev_runtime *rt, struct dev
     uint32_t opcode = (uint32_t)(first >> 32);
     uint32_t priority = (uint32_t)(dev_warp_word(glance->seen, 1) >> 32);
     if ((uint32_t)first != VYRE_SLOT_PUBLISHED || priority > VYRE_PRIORITY_NORMAL) return 0;
-    int program = opcode >= DEV_PACKED_OPCODES && !system && dev_desk_take(rt, desk, glance);
+    int program = opcode >= DEV_PACKED_OPCODES && !system && dev_desk_take(rt, desk, glance, busy);
     if (!program && opcode > VYRE_OP_COMPARE_SWAP) return 0;
+    if (program) dev_desk_post(desk, glance);
     uint64_t index = fav->index;
     const uint32_t clean = fav->clean;
     if (!clean) {
@@ -146,7 +148,7 @@ DEV_FN int dev_look_one(struct dev_poller *p, struct dev_runtime *rt, struct dev
         fav->clean = dev_warp_first(fav->record->mixed) == 0;
     }
     if (program)
-        dev_desk_post(desk, glance, index);
+        dev_desk_tell(desk, glance, index);
     else if (opcode == VYRE_OP_NOP)
         dev_look_nop(glance, index);
     else

@@ -93,7 +93,7 @@ DEV_NO_INLINE uint32_t dev_resident_system(struct dev_poller *p)
 {
     struct dev_runtime *rt = p->rt;
     uint32_t progress = 0;
-    dev_desk_clear(p->desk);
+    dev_desk_clear(p->desk, &p->glance);
     DEV_FIRST
     {
         dev_load_acquire(&rt->ends, DEV_DEVICE); /* A11 */

@@ -189,25 +189,6 @@ DEV_FN uint32_t dev_sub_both(uint32_t *word, uint32_t value)
     return old;
 }
 
-/* For warps of one block. A word that another one stored last: no load or store that hangs on it is
- * made before it; for others there is a fence. */
-DEV_FN uint32_t dev_load_block(const uint32_t *word)
-{
-    uint32_t value, at = (uint32_t)__cvta_generic_to_shared(word);
-    asm volatile("ld.relaxed.cta.shared.u32 %0, [%1];" : "=r"(value) : "r"(at) : "memory");
-    return value;
-}
-
-DEV_FN uint32_t dev_add_block(uint32_t *word, uint32_t value)
-{
-    uint32_t old, at = (uint32_t)__cvta_generic_to_shared(word);
-    asm volatile("atom.acq_rel.cta.shared.add.u32 %0, [%1], %2;"
-                 : "=r"(old)
-                 : "r"(at), "r"(value)
-                 : "memory");
-    return old;
-}
-
 DEV_FN uint32_t dev_exchange_acquire(uint32_t *word, uint32_t value)
 {
     uint32_t old;
@@ -263,6 +244,18 @@ DEV_FN uint32_t dev_atomic_cas(uint32_t *word, uint32_t expected, uint32_t desir
 DEV_FN void dev_sum_to(uint32_t *word, uint32_t value)
 {
     asm volatile("red.relaxed.gpu.add.u32 [%0], %1;" : : "l"(word), "r"(value) : "memory");
+}
+
+/* Stores to a word of a buffer in the device's memory, where `mine` is not 0. Whoever waits for the
+ * answer knows that the word is where all of the device see it. */
+DEV_FN void dev_set_answered(uint32_t *word, uint32_t value, uint32_t mine, uint32_t *answer)
+{
+    asm volatile(
+        "{ .reg .pred here; .reg .u64 at; setp.ne.u32 here, %3, 0; cvta.to.global.u64 at, %1;"
+        " @here atom.relaxed.gpu.global.exch.b32 %0, [at], %2; }"
+        : "+r"(*answer)
+        : "l"(word), "r"(value), "r"(mine)
+        : "memory");
 }
 
 DEV_FN void dev_fence_full(void)
@@ -468,16 +461,6 @@ DEV_FN uint32_t dev_sub_both(uint32_t *word, uint32_t value)
     return __atomic_fetch_sub(word, value, __ATOMIC_ACQ_REL);
 }
 
-DEV_FN uint32_t dev_load_block(const uint32_t *word)
-{
-    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
-}
-
-DEV_FN uint32_t dev_add_block(uint32_t *word, uint32_t value)
-{
-    return __atomic_fetch_add(word, value, __ATOMIC_ACQ_REL);
-}
-
 DEV_FN uint32_t dev_exchange_acquire(uint32_t *word, uint32_t value)
 {
     return __atomic_exchange_n(word, value, __ATOMIC_ACQUIRE);
@@ -526,6 +509,11 @@ DEV_FN uint32_t dev_atomic_cas(uint32_t *word, uint32_t expected, uint32_t desir
 DEV_FN void dev_sum_to(uint32_t *word, uint32_t value)
 {
     __atomic_fetch_add(word, value, __ATOMIC_RELAXED);
+}
+
+DEV_FN void dev_set_answered(uint32_t *word, uint32_t value, uint32_t mine, uint32_t *answer)
+{
+    if (mine) *answer = __atomic_exchange_n(word, value, __ATOMIC_RELAXED);
 }
 
 DEV_FN uint32_t dev_atomic_min(uint32_t *word, uint32_t value)

@@ -22,7 +22,8 @@ DEV_FN void dev_poller_begin(struct dev_poller *p)
     p->settled = rt->settled;
     p->lagging = p->unsettled = p->busy = 1;
     p->stopping = p->lags = 0;
-    p->glance.group = p->glance.still = 0;
+    p->glance.group = p->glance.still = p->glance.taken = 0;
+    p->glance.warps = p->desk->aides + 1;
     p->glance.fav.watch = 1;
     p->began_ns = p->active_ns = dev_clock_ns();
     DEV_ROLES(i)
@@ -61,7 +62,7 @@ DEV_NO_INLINE void dev_resident_poller(struct dev_runtime *rt, const struct dev_
     struct dev_poller *p = &poller;
     p->rt = rt;
     p->room = room;
-    p->desk = desk;
+    p->desk = desk = (struct dev_desk *)dev_block_place(desk);
     p->launch = launch;
     dev_poller_begin(p);
     struct dev_glance glance = p->glance;
@@ -105,9 +106,9 @@ DEV_NO_INLINE void dev_resident_poller(struct dev_runtime *rt, const struct dev_
     }
     if (p->stopping) dev_resident_stop(p);
     dev_post_like(p, DEV_TASK_LEAVE, rt->workers, 0);
+    dev_desk_close(desk, &p->glance);
     DEV_FIRST
     {
-        dev_store_release(&desk->word, DEV_DESK_LEAVE, DEV_BLOCK);
         dev_vitals_pulse(rt, dev_clock_ns());
         dev_store_release(&rt->page->left, launch->number, DEV_SYSTEM);
     }

@@ -24,6 +24,19 @@ DEV_INLINE uint32_t dev_get(const unsigned char *from, uint32_t bytes)
 #endif
 }
 
+/* A word, if it is wanted. A branch around the load would make it wait there for its result. */
+DEV_INLINE void dev_get_if(const unsigned char *from, uint32_t wanted, uint32_t *word)
+{
+#if defined(__CUDACC__)
+    asm volatile("{ .reg .pred here; setp.ne.u32 here, %2, 0; @here ld.u32 %0, [%1]; }"
+                 : "+r"(*word)
+                 : "l"(from), "r"(wanted)
+                 : "memory");
+#else
+    if (wanted) *word = dev_get(from, 4);
+#endif
+}
+
 DEV_INLINE void dev_set(unsigned char *to, uint32_t value, uint32_t bytes)
 {
 #if defined(__CUDACC__)

@@ -42,6 +42,14 @@ DEV_FN uint64_t dev_near_get64(dev_near base, uint32_t at)
     return word;
 }
 
+DEV_FN void dev_near_get2(dev_near base, uint32_t at, uint32_t *low, uint32_t *high)
+{
+    asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];"
+                 : "=r"(*low), "=r"(*high)
+                 : "r"(base + at)
+                 : "memory");
+}
+
 DEV_FN void dev_near_set2(dev_near base, uint32_t at, uint32_t low, uint32_t high)
 {
     asm volatile("st.shared.v2.u32 [%0], {%1, %2};"
@@ -148,6 +156,12 @@ DEV_FN void dev_near_set(dev_near base, uint32_t at, uint32_t word)
 DEV_FN uint64_t dev_near_get64(dev_near base, uint32_t at)
 {
     return *(const uint64_t *)(const void *)(base + at);
+}
+
+DEV_FN void dev_near_get2(dev_near base, uint32_t at, uint32_t *low, uint32_t *high)
+{
+    *low = dev_near_get(base, at);
+    *high = dev_near_get(base, at + 4);
 }
 
 DEV_FN void dev_near_set2(dev_near base, uint32_t at, uint32_t low, uint32_t high)

@@ -113,11 +113,12 @@ static void check_damaged(struct rig *rig)
     aide.desk.lap = dev_completion_lap_of(0, ring->log2_slots);
     aide.desk.completion = (struct dev_word128 *)(void *)entry;
     aide.desk.lookups = aide.desk.busy = 1;
-    aide.desk.word = 1u << 8 | 1u;
     if (pthread_create(&thread, NULL, aide_run, &aide)) bail("no thread");
-    while (dev_load_block(&aide.desk.busy) != 0)
-        sched_yield();
-    dev_store_release(&aide.desk.word, DEV_DESK_LEAVE, DEV_BLOCK);
+    dev_gate_come(aide.desk.gate, DEV_GATE_FULL, 2);
+    dev_gate_come(aide.desk.gate, DEV_GATE_DONE, 2);
+    dev_gate_wait(aide.desk.gate, DEV_GATE_EMPTY, 2);
+    aide.desk.leave = 1;
+    dev_gate_come(aide.desk.gate, DEV_GATE_FULL, 2);
     pthread_join(thread, NULL);
     uint32_t results = 0;
     for (uint32_t i = 0; i < VYRE_COMPLETION_RESULTS; i++)

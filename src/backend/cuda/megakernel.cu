@@ -22,7 +22,9 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS_MOST)
             dev_clock_shift = dev_launch_shift(&launch, dev_clock_ns(), woken_ns);
         }
     }
-    __syncthreads();
+    /* By the last of the gates: how many barriers a kernel needs is told by those that it names
+     * itself, not by the functions that it calls. */
+    dev_gate_wait(desk->gate, DEV_GATE_BEGIN, blockDim.x / 32);
     dev_resident(device, &launch, blockIdx.x * (blockDim.x / 32) + warp,
                  (struct dev_room *)(rooms + warp * device->room_bytes), desk);
 }
