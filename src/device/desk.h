@@ -10,8 +10,8 @@
  * What a job names is held by nobody. The poller, who alone changes handles, waits for the desk
  * before it does so (dev_desk_clear).
  *
- * Each job goes through three gates (block.h), to which all aides come, those too that have no part
- * in it:
+ * Each job goes through three gates (block.h), to which the poller and all aides come, those too
+ * that have no part in it:
  *
  *     R23 pairs with A23: a job, from the poller to the aides, at DEV_GATE_FULL.
  *     R24 pairs with A24: what the aides have done, to the first of them, at DEV_GATE_DONE. And
@@ -315,6 +315,7 @@ DEV_FN void dev_aide_finish(struct dev_runtime *rt, struct dev_desk *desk,
                             const struct dev_frame *frame, uint32_t aides)
 {
     const uint32_t tally = dev_warp_first(desk->tally);
+    dev_warp_sync(); /* all have looked */
     DEV_FIRST desk->tally = 0;
     if (tally >= DEV_TALLY_ODD)
         dev_desk_end_odd(rt, desk, aides, frame->far_parts);
@@ -432,15 +433,14 @@ DEV_NO_INLINE void dev_aide(struct dev_runtime *rt, struct dev_room *room, struc
         if (crowded) dev_fence_both(DEV_DEVICE);
         const struct dev_aide_task task = dev_aide_read(desk);
         if (task.leave != 0) return;
-        if (kept.aide < task.aides)
+        if (kept.aide < task.aides) {
             dev_aide_serve(rt, desk, frame, &task, &kept, warps);
-        else
+            kept.primed = (uint32_t)(task.job.flat != 0 && kept.can != 0);
+            if (kept.primed) dev_lean_prime(frame, kept.aide, NULL);
+        } else {
             dev_gate_come(desk->gate, DEV_GATE_DONE, warps);
-        dev_gate_come(desk->gate, DEV_GATE_EMPTY, warps); /* R25 pairs with A25 there */
-        if (kept.aide < task.aides && task.job.flat != 0 && kept.can != 0) {
-            dev_lean_prime(frame, kept.aide, NULL);
-            kept.primed = 1;
         }
+        dev_gate_wait(desk->gate, DEV_GATE_EMPTY, warps); /* R25 pairs with A25 there */
     }
 }
 
