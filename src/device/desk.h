@@ -14,9 +14,8 @@
  * that have no part in it:
  *
  *     R23 pairs with A23: a job, from the poller to the aides, at DEV_GATE_FULL.
- *     R24 pairs with A24: what the aides have done, to the first of them, at DEV_GATE_DONE. And
- *     what the poller knows of the completion, which it writes to the desk when the aides are at
- *     work already.
+ *     R24 pairs with A24: what the aides have done, to the first of them, at DEV_GATE_DONE, to
+ *     which the poller does not come.
  *     R25 pairs with A25: nobody looks at the desk any more, at DEV_GATE_EMPTY.
  *     R26: what an aide has written, where the application does not see it, is in memory before
  *     the aide says that it has ended. See docs/dispatch.md.
@@ -394,9 +393,9 @@ DEV_FN void dev_aide_serve(struct dev_runtime *rt, struct dev_desk *desk, struct
 {
     dev_aide_job(rt, desk, frame, task, kept);
     if (kept->aide != 0) {
-        dev_gate_come(desk->gate, DEV_GATE_DONE, warps); /* R24 */
+        dev_gate_come(desk->gate, DEV_GATE_DONE, warps - 1); /* R24 */
     } else {
-        dev_gate_wait(desk->gate, DEV_GATE_DONE, warps); /* A24 */
+        dev_gate_wait(desk->gate, DEV_GATE_DONE, warps - 1); /* A24 */
         dev_aide_finish(rt, desk, frame, task->aides);
     }
     dev_aide_rest(rt, desk, kept->aide);
@@ -438,7 +437,7 @@ DEV_NO_INLINE void dev_aide(struct dev_runtime *rt, struct dev_room *room, struc
             kept.primed = (uint32_t)(task.job.flat != 0 && kept.can != 0);
             if (kept.primed) dev_lean_prime(frame, kept.aide, NULL);
         } else {
-            dev_gate_come(desk->gate, DEV_GATE_DONE, warps);
+            dev_gate_come(desk->gate, DEV_GATE_DONE, warps - 1);
         }
         dev_gate_wait(desk->gate, DEV_GATE_EMPTY, warps); /* R25 pairs with A25 there */
     }

@@ -104,22 +104,8 @@ DEV_FN int dev_desk_take(struct dev_runtime *rt, struct dev_desk *desk, struct d
     return (int)dev_warp_first(fits);
 }
 
-/* Hands the slot on the desk to the aides. */
-DEV_FN void dev_desk_post(struct dev_desk *desk, struct dev_glance *glance)
-{
-    const struct dev_favourite *fav = &glance->fav;
-    DEV_FIRST
-    {
-        desk->ticket = fav->head;
-        desk->log_place = dev_short_log_place(fav->slots, fav->head);
-        dev_block_put(&desk->busy, 1);
-    }
-    dev_gate_wait(desk->gate, DEV_GATE_FULL, glance->warps); /* R23 */
-    glance->taken = 1;
-}
-
-/* And tells where its completion goes, number `index`, while they are at work. */
-DEV_FN void dev_desk_tell(struct dev_desk *desk, const struct dev_glance *glance, uint64_t index)
+/* Hands the slot on the desk to the aides; `index` is its completion's. */
+DEV_FN void dev_desk_post(struct dev_desk *desk, struct dev_glance *glance, uint64_t index)
 {
     const struct dev_favourite *fav = &glance->fav;
     DEV_FIRST
@@ -128,9 +114,13 @@ DEV_FN void dev_desk_tell(struct dev_desk *desk, const struct dev_glance *glance
         desk->completion =
             (struct dev_word128 *)(void *)fav->completion + place * (VYRE_COMPLETION_WORDS / 4);
         desk->lap = dev_completion_lap_of(index, fav->log2_slots);
+        desk->ticket = fav->head;
+        desk->log_place = dev_short_log_place(fav->slots, fav->head);
+        dev_block_put(&desk->busy, 1);
         dev_add_relaxed(&fav->record->chunked, 1); /* before the job can end */
     }
-    dev_gate_come(desk->gate, DEV_GATE_DONE, glance->warps); /* R24 pairs with A24 in desk.h */
+    dev_gate_wait(desk->gate, DEV_GATE_FULL, glance->warps); /* R23 */
+    glance->taken = 1;
 }
 
 #endif

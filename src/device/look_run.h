@@ -139,7 +139,6 @@ DEV_FN int dev_look_one(struct dev_poller *p, struct dev_runtime *rt, struct dev
     if ((uint32_t)first != VYRE_SLOT_PUBLISHED || priority > VYRE_PRIORITY_NORMAL) return 0;
     int program = opcode >= DEV_PACKED_OPCODES && !system && dev_desk_take(rt, desk, glance, busy);
     if (!program && opcode > VYRE_OP_COMPARE_SWAP) return 0;
-    if (program) dev_desk_post(desk, glance);
     uint64_t index = fav->index;
     const uint32_t clean = fav->clean;
     if (!clean) {
@@ -148,7 +147,7 @@ DEV_FN int dev_look_one(struct dev_poller *p, struct dev_runtime *rt, struct dev
         fav->clean = dev_warp_first(fav->record->mixed) == 0;
     }
     if (program)
-        dev_desk_tell(desk, glance, index);
+        dev_desk_post(desk, glance, index);
     else if (opcode == VYRE_OP_NOP)
         dev_look_nop(glance, index);
     else

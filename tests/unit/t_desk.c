@@ -115,7 +115,6 @@ static void check_damaged(struct rig *rig)
     aide.desk.lookups = aide.desk.busy = 1;
     if (pthread_create(&thread, NULL, aide_run, &aide)) bail("no thread");
     dev_gate_come(aide.desk.gate, DEV_GATE_FULL, 2);
-    dev_gate_come(aide.desk.gate, DEV_GATE_DONE, 2);
     dev_gate_wait(aide.desk.gate, DEV_GATE_EMPTY, 2);
     aide.desk.leave = 1;
     dev_gate_come(aide.desk.gate, DEV_GATE_FULL, 2);
