@@ -59,7 +59,7 @@ struct dev_desk {
     uint32_t aides;   /* that there are */
     uint32_t leave;   /* instead of a job: the kernel leaves */
     uint32_t busy;    /* (atomic) from when a job is put there until its completion was written */
-    uint32_t tally;   /* (atomic) of the aides that have ended: DEV_TALLY_*; 0 between jobs */
+    uint32_t tally;   /* (atomic) of aides that have ended: DEV_TALLY_*; 0 between jobs */
     uint32_t lowest;  /* (atomic) of the workgroups that have faulted; DEV_NONE between jobs */
     uint32_t lookups; /* so far: aides that know the last one's frame need not make it again */
     uint32_t lap;     /* of the completion */
@@ -410,21 +410,21 @@ DEV_FN uint32_t dev_aide_number(uint32_t warp, uint32_t block_warps)
 }
 
 /*
- * Waits for jobs until the kernel leaves. `reach` is how far its fence goes. What a job reads was
- * written by others, on other multiprocessors or by the host, before the poller saw its slot, so it
- * is in memory; but the first cache may have it as it was. The fences after the last job have
- * emptied that cache, and where no other block is on the multiprocessor nobody has read a buffer
- * since. Where one may be, there is another fence, which reaches beyond the block.
+ * Waits for jobs until the kernel leaves. What a job reads was written by others, on other
+ * multiprocessors or by the host, before the poller saw its slot, so it is in memory; but the first
+ * cache may have it as it was. The fences after the last job have emptied that cache, and where no
+ * other block is on the multiprocessor nobody has read a buffer since. Where one may be (it is
+ * `crowded`), there is another fence.
  */
 DEV_NO_INLINE void dev_aide(struct dev_runtime *rt, struct dev_room *room, struct dev_desk *desk,
-                            uint32_t aide, enum dev_scope reach)
+                            uint32_t aide, uint32_t crowded)
 {
     struct dev_frame *frame = (struct dev_frame *)(void *)room;
     struct dev_aide_state kept = {0};
     desk = (struct dev_desk *)dev_block_place(desk);
     const uint32_t warps = dev_warp_first(desk->aides) + 1;
-    const uint32_t crowded = dev_warp_first((uint32_t)(reach == DEV_DEVICE));
-    kept.aide = dev_warp_first(aide); /* what is branched on: see dev_lean_run */
+    crowded = dev_warp_first(crowded); /* what is branched on: see dev_lean_run */
+    kept.aide = dev_warp_first(aide);
     DEV_FIRST frame->serial = frame->far_parts = frame->seen = frame->lean = 0; /* nothing yet */
     dev_warp_sync();
     for (;;) {

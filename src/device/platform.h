@@ -34,7 +34,7 @@ struct dev_word128 {
     uint64_t high;
 } DEV_ALIAS;
 
-enum dev_scope { DEV_DEVICE = 0, DEV_SYSTEM = 1, DEV_BLOCK = 2 };
+enum dev_scope { DEV_DEVICE = 0, DEV_SYSTEM = 1 };
 
 #if defined(__CUDACC__)
 
@@ -92,8 +92,6 @@ DEV_FN void dev_store_release(uint32_t *word, uint32_t value, enum dev_scope sco
 {
     if (scope == DEV_SYSTEM)
         asm volatile("st.release.sys.u32 [%0], %1;" : : "l"(word), "r"(value) : "memory");
-    else if (scope == DEV_BLOCK)
-        asm volatile("st.release.cta.u32 [%0], %1;" : : "l"(word), "r"(value) : "memory");
     else
         asm volatile("st.release.gpu.u32 [%0], %1;" : : "l"(word), "r"(value) : "memory");
 }
@@ -268,8 +266,6 @@ DEV_FN void dev_fence_both(enum dev_scope scope)
 {
     if (scope == DEV_SYSTEM)
         asm volatile("fence.acq_rel.sys;" : : : "memory");
-    else if (scope == DEV_BLOCK)
-        asm volatile("fence.acq_rel.cta;" : : : "memory");
     else
         asm volatile("fence.acq_rel.gpu;" : : : "memory");
 }

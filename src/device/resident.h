@@ -200,10 +200,10 @@ DEV_FN void dev_resident(struct dev_runtime *rt, const struct dev_launch *launch
     const uint32_t aide = dev_aide_number(warp, launch->block_warps);
     if (warp == 0)
         dev_resident_poller(rt, launch, room, desk);
-    else if (aide != DEV_NONE && aide < desk->aides) /* in other blocks a room lies there */
-        dev_aide(rt, room, desk, aide, launch->flags & DEV_LAUNCH_CROWDED ? DEV_DEVICE : DEV_BLOCK);
     else if (warp >= first && warp - first < rt->workers)
         dev_resident_worker(rt, room, warp - first);
+    else if (warp < first && aide < desk->aides) /* in other blocks a room lies there */
+        dev_aide(rt, room, desk, aide, launch->flags & DEV_LAUNCH_CROWDED);
 }
 
 #endif

@@ -98,12 +98,6 @@ DEV_FN void dev_nap(uint32_t ns)
     __nanosleep(ns);
 }
 
-/* Between two looks at a word that is near; who is awake looks again at once. */
-DEV_FN void dev_nap_near(int awake)
-{
-    if (!awake) __nanosleep(100);
-}
-
 #else
 
 #    define DEV_WARP_ROLES DEV_WARP
@@ -177,12 +171,6 @@ DEV_FN uint64_t dev_warp_sum8(const uint64_t *mine)
 DEV_FN void dev_nap(uint32_t ns)
 {
     if (ns > 200) dev_yield();
-}
-
-DEV_FN void dev_nap_near(int awake)
-{
-    (void)awake;
-    dev_yield();
 }
 
 #endif

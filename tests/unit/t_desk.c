@@ -87,7 +87,7 @@ struct aide {
 static void *aide_run(void *argument)
 {
     struct aide *aide = argument;
-    dev_aide(&aide->rig->rt, aide->room, &aide->desk, 0, DEV_DEVICE);
+    dev_aide(&aide->rig->rt, aide->room, &aide->desk, 0, 1);
     return NULL;
 }
 
