@@ -85,7 +85,8 @@ int vyre_cli_bench_vm(const struct cli_args *args)
         return CLI_EXIT_MISUSE;
     }
     bench.table = &table;
-    bench.backend = VYRE_BACKEND_CPU;
+    if (args->place == VYRE_PLACE_PROCESS)
+        bench.backend = VYRE_BACKEND_CPU; /* the others live apart */
     bench.state = &state;
     return bench_run(&bench, args);
 }

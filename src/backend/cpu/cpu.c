@@ -208,6 +208,12 @@ static vyre_status pause_workers(struct vyre_backend_run *run, vyre_error *err)
         nap();
     if (done) return VYRE_OK;
     if (held) resume(run);
+    if (!held)
+        return vyre_fail_with(
+            err, VYRE_E_BUSY,
+            "wait until long slots have ended, or open with a shorter idle_spin_ns",
+            "no worker gave way within a second: one is in a long slot, or looks for "
+            "work without pause");
     return vyre_fail_with(err, VYRE_E_BUSY,
                           "wait until long slots have ended and nobody submits, and try again",
                           "slots run that have not ended after a second, so the workers go on");
