@@ -53,7 +53,7 @@ static void check_room(void)
 static void check_numbers(void)
 {
     uint32_t wrong = 0;
-    for (uint32_t warps = 1; warps <= DEV_AIDES + 1; warps *= 2) {
+    for (uint32_t warps = 1; warps <= DEV_AIDES + 1; warps++) {
         uint32_t seen = 0;
         for (uint32_t warp = 0; warp < 4 * warps; warp++) {
             uint32_t aide = dev_aide_number(warp, warps);
