@@ -406,8 +406,7 @@ DEV_FN void dev_aide_serve(struct dev_runtime *rt, struct dev_desk *desk, struct
 DEV_FN uint32_t dev_aide_number(uint32_t warp, uint32_t block_warps)
 {
     if (warp == 0 || warp >= block_warps) return DEV_NONE;
-    return warp % 4 != 0 ? warp - 1 - warp / 4
-                         : block_warps - 2 - (block_warps - 1) / 4 + warp / 4;
+    return warp % 4 != 0 ? warp - 1 - warp / 4 : block_warps - 2 - (block_warps - 1) / 4 + warp / 4;
 }
 
 /*
