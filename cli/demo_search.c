@@ -214,13 +214,14 @@ static void tell(struct tour *tour, const struct search *search, double seconds)
     tour_number(tour, "bytes", (double)tour->text_bytes);
     tour_number(tour, "bytes_per_second", per_second);
     tour_number(tour, "slots", (double)search->slots);
-    tour_fact(tour, "scan", "%llu slots, %llu of them cut in two; %s/s",
-              (unsigned long long)search->slots, (unsigned long long)search->resent,
-              cli_format_bytes(per_second, rate, sizeof rate));
+    tour_fact(tour, "scan", "%llu slot%s, %llu of them cut in two; %s/s",
+              (unsigned long long)search->slots, cli_plural(search->slots),
+              (unsigned long long)search->resent, cli_format_bytes(per_second, rate, sizeof rate));
     tour_number(tour, "matches", (double)search->matches);
     tour_check(tour, "matches", search->matches == plain,
-               "`%s` occurs %llu times; a plain loop counts %llu", tour->pattern,
-               (unsigned long long)search->matches, (unsigned long long)plain);
+               "`%s` occurs %llu time%s; a plain loop counts %llu", tour->pattern,
+               (unsigned long long)search->matches, cli_plural(search->matches),
+               (unsigned long long)plain);
     if (plain > 0)
         tour_check(tour, "first match", search->first_match == plain_first,
                    "ends before byte %llu; a plain loop says %llu",

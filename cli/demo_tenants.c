@@ -103,6 +103,7 @@ int tour_counters(struct tour *tour)
     TOUR_TRY(tour, vyre_describe(tour->runtime, &now, &tour->err), "cannot describe the runtime");
     uint32_t outstanding = vyre_queue_outstanding(tour->queue);
     tour_check(tour, "left over", now.queues == 1 && outstanding == 0,
-               "%u queue, %u slots outstanding", now.queues, outstanding);
+               "%u queue%s, %u slot%s outstanding", now.queues, cli_plural(now.queues), outstanding,
+               cli_plural(outstanding));
     return CLI_EXIT_DONE;
 }

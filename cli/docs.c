@@ -36,7 +36,7 @@ static void roff(const char *text)
 
 static void man_option(const struct cli_option_row *option)
 {
-    char name[40];
+    char name[40], limits[CLI_RANGE_ROOM];
 
     if (option->name[0] == '\0')
         snprintf(name, sizeof name, "-%c", option->letter);
@@ -53,7 +53,7 @@ static void man_option(const struct cli_option_row *option)
     if (option->argument[0] != '\0') printf(" \" %s\"", option->argument);
     putchar('\n');
     roff(option->summary);
-    if (option->value[0] != '\0') printf("(default %s)\n", option->value);
+    if (*cli_option_limits(option, limits) != '\0') puts(limits + 1);
     if (option->about[0] != '\0') {
         puts(".br");
         roff(option->about);
@@ -72,7 +72,10 @@ static void man_commands(void)
         }
     }
     puts(".SH OPTIONS");
-    puts("These may stand after every command.");
+    puts(
+        "These may stand after every command.\n"
+        "Of an option that is given twice the last one counts, unless it says that it may be given "
+        "several times.");
     for (size_t j = 0; j < cli_option_count; j++)
         if (cli_options[j].commands == CLI_ANYWHERE) man_option(&cli_options[j]);
 }

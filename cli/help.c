@@ -49,7 +49,7 @@ static int option_head(const struct cli_option_row *option, char head[64])
 
 static void options(FILE *stream, uint32_t command, int whole)
 {
-    char head[64];
+    char head[64], limits[CLI_RANGE_ROOM];
     int width = 0;
 
     for (size_t i = 0; i < cli_option_count; i++) {
@@ -62,9 +62,8 @@ static void options(FILE *stream, uint32_t command, int whole)
         const struct cli_option_row *option = &cli_options[i];
         if (!cli_option_fits(option, command)) continue;
         option_head(option, head);
-        fprintf(stream, "  %-*s  %s", width, head, option->summary);
-        if (option->value[0] != '\0') fprintf(stream, " (default %s)", option->value);
-        fputc('\n', stream);
+        fprintf(stream, "  %-*s  %s%s\n", width, head, option->summary,
+                cli_option_limits(option, limits));
         if (whole && option->about[0] != '\0') paragraph(stream, 2 + INDENT, option->about);
     }
 }

@@ -184,17 +184,52 @@ static int take(struct stream_job *job, const vyre_chunk *chunk)
     return stream_show(job, chunk);
 }
 
-/* What was shown goes out before it waits: somebody may be watching a pipe. */
+/* How long to wait at most before something is looked after; 0: --timeout has passed. */
+static uint64_t wait_ns(const struct stream_job *job)
+{
+    if (job->args->timeout <= 0) return LOOK_NS;
+    uint64_t limit_ns = (uint64_t)(job->args->timeout * 1e9);
+    uint64_t used_ns = stream_now_ns() - job->start_ns;
+    if (used_ns >= limit_ns) return 0;
+    return limit_ns - used_ns < LOOK_NS ? limit_ns - used_ns : LOOK_NS;
+}
+
+/* What was shown goes out before it waits: somebody may be watching a pipe. VYRE_E_TIMEOUT: there
+ * is no time left, also where there would be chunks. */
 static vyre_status next(struct stream_job *job, vyre_chunk **chunk, vyre_error *err)
 {
-    vyre_status status = vyre_stream_next(job->stream, 0, chunk, err);
+    uint64_t wait = wait_ns(job);
+    vyre_status status = wait == 0 ? VYRE_E_TIMEOUT : vyre_stream_next(job->stream, 0, chunk, err);
 
-    while (status == VYRE_E_TIMEOUT) {
+    while (status == VYRE_E_TIMEOUT && wait > 0) {
         cli_flush();
         stream_progress(job);
-        status = vyre_stream_next(job->stream, LOOK_NS, chunk, err);
+        status = vyre_stream_next(job->stream, wait, chunk, err);
+        wait = wait_ns(job);
     }
     return status;
+}
+
+/* A program that did not end may have printed something that explains it. */
+static int tell_timeout(struct stream_job *job)
+{
+    vyre_stream_report report = VYRE_STREAM_REPORT_INIT;
+    char message[200], size[32];
+
+    vyre_stream_cancel(job->stream, NULL);
+    vyre_stream_query(job->stream, &report, NULL);
+    cli_progress(NULL);
+    kernel_show_log(job->runtime, job->kernel.kernel, job->args->json);
+    snprintf(message, sizeof message,
+             "the stream did not end in %g s and was cancelled: %s had been read, %llu chunk%s had "
+             "ended",
+             job->args->timeout, cli_format_bytes((double)report.bytes, size, sizeof size),
+             (unsigned long long)job->count.ended, cli_plural(job->count.ended));
+    cli_complain(message, NULL,
+                 report.chunks > 0 && job->count.ended == 0
+                     ? "look for a loop that does not end, or give it a longer --timeout"
+                     : "give it a longer --timeout");
+    return CLI_EXIT_LOST;
 }
 
 static int run(struct stream_job *job)
@@ -203,8 +238,11 @@ static int run(struct stream_job *job)
 
     for (;;) {
         vyre_chunk *chunk = NULL;
-        if (next(job, &chunk, &err) != VYRE_OK) return cli_fail("the stream broke off", &err);
+        vyre_status status = next(job, &chunk, &err);
+        if (status == VYRE_E_TIMEOUT) return tell_timeout(job);
+        if (status != VYRE_OK) return cli_fail("the stream broke off", &err);
         if (chunk == NULL) break;
+        job->count.ended++;
         int code = take(job, chunk);
         vyre_stream_release(job->stream, chunk);
         if (code != CLI_EXIT_DONE) return code;

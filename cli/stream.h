@@ -19,6 +19,7 @@ enum stream_kind {
 };
 
 struct stream_count {
+    uint64_t ended;   /**< chunks that were handed out */
     uint64_t failed;  /**< files */
     uint64_t faulted; /**< runs, with those that were lost */
     uint64_t lost;    /**< runs whose device died */

@@ -5,6 +5,7 @@
  */
 #include "table.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define CLI_PROGRAM(date, summary, about) const char cli_program_date[] = date;
@@ -73,6 +74,56 @@ int cli_choice_word(const struct cli_option_row *option, size_t idx, char word[3
     memcpy(word, at, len);
     word[len] = '\0';
     return 1;
+}
+
+/* As it would be typed: 4096 bytes are 4K. */
+static const char *size_text(double bytes, char text[32])
+{
+    static const char units[] = "KMG";
+    uint64_t number = (uint64_t)bytes;
+    size_t unit = 0;
+
+    while (number != 0 && number % 1024 == 0 && units[unit] != '\0') {
+        number /= 1024;
+        unit++;
+    }
+    snprintf(text, 32, "%llu%.*s", (unsigned long long)number, unit > 0, units + unit - (unit > 0));
+    return text;
+}
+
+const char *cli_option_range(const struct cli_option_row *option, char text[CLI_RANGE_ROOM])
+{
+    char least[32], most[32];
+
+    switch (option->kind) {
+    case CLI_KIND_COUNT:
+        snprintf(text, CLI_RANGE_ROOM, "%.0f to %.0f", option->least, option->most);
+        break;
+    case CLI_KIND_DECIMAL:
+        snprintf(text, CLI_RANGE_ROOM, "%g to %g", option->least, option->most);
+        break;
+    case CLI_KIND_SIZE:
+        snprintf(text, CLI_RANGE_ROOM, "%s to %s", size_text(option->least, least),
+                 size_text(option->most, most));
+        break;
+    default:
+        text[0] = '\0';
+    }
+    return text;
+}
+
+const char *cli_option_limits(const struct cli_option_row *option, char text[CLI_RANGE_ROOM])
+{
+    char range[CLI_RANGE_ROOM];
+    int has_range = *cli_option_range(option, range) != '\0';
+    int has_default = option->value[0] != '\0';
+
+    text[0] = '\0';
+    if (has_range || has_default)
+        snprintf(text, CLI_RANGE_ROOM, " (%.60s%s%s%.20s)", range,
+                 has_range && has_default ? ", " : "", has_default ? "default " : "",
+                 option->value);
+    return text;
 }
 
 int cli_operand_word(uint32_t command, size_t idx, char word[32])

@@ -14,6 +14,8 @@
 /** Every command, and the bare program too. */
 #define CLI_ANYWHERE      0xFFFFFFFFu
 
+enum { CLI_RANGE_ROOM = 96 };
+
 enum cli_option_kind {
     CLI_KIND_FLAG,
     CLI_KIND_CHOICE,
@@ -70,6 +72,13 @@ extern const size_t cli_option_count, cli_environment_count, cli_exit_count, cli
 /** The words of a CHOICE one by one: copies word number `idx` to `word` and returns 1, or returns 0
  * if there is none. */
 int cli_choice_word(const struct cli_option_row *option, size_t idx, char word[32]);
+
+/** The values that a COUNT, a DECIMAL or a SIZE may have, "1 to 4096" or "4K to 1G"; "" for other
+ * kinds. Returns `text`. */
+const char *cli_option_range(const struct cli_option_row *option, char text[CLI_RANGE_ROOM]);
+
+/** What help says behind an option's summary: " (4K to 1G, default 1M)", or "". Returns `text`. */
+const char *cli_option_limits(const struct cli_option_row *option, char text[CLI_RANGE_ROOM]);
 
 /** The operands of a command one by one: copies the name of number `idx`, without dots, to `word`
  * and returns 1, or returns 0 if it need not have so many. */

@@ -143,7 +143,7 @@ void cli_value_clear(const struct cli_option_row *option, struct cli_args *args)
 
 int cli_value_refuse(const struct cli_option_row *option, const char *value)
 {
-    char name[32], words[8][32];
+    char name[32], words[8][32], range[CLI_RANGE_ROOM];
     struct cli_guess guess = {NULL, 0};
 
     cli_option_name(option, name);
@@ -156,17 +156,15 @@ int cli_value_refuse(const struct cli_option_row *option, const char *value)
                               value, guess.name);
         return cli_misuse("%s takes %s, not `%s`", name, option->argument, value);
     case CLI_KIND_COUNT:
-        return cli_misuse("%s takes a whole number from %.0f to %.0f, not `%s`", name,
-                          option->least, option->most, value);
+        return cli_misuse("%s takes a whole number from %s, not `%s`", name,
+                          cli_option_range(option, range), value);
     case CLI_KIND_SIZE:
-        cli_format_bytes(option->least, words[0], sizeof words[0]);
-        cli_format_bytes(option->most, words[1], sizeof words[1]);
-        return cli_misuse("%s takes a size from %s to %s, such as 4096, 64K, 1M or 1G, not `%s`",
-                          name, words[0], words[1], value);
+        return cli_misuse("%s takes a size from %s, such as 4096, 64K or 1M, not `%s`", name,
+                          cli_option_range(option, range), value);
     case CLI_KIND_LIST:
         return cli_misuse("there is no memory for the command line");
     default:
-        return cli_misuse("%s takes a number from %g to %g, not `%s`", name, option->least,
-                          option->most, value);
+        return cli_misuse("%s takes a number from %s, not `%s`", name,
+                          cli_option_range(option, range), value);
     }
 }

@@ -167,7 +167,7 @@ _vyre()
     'verify') next="" options="--explain --no-subgroups --kernel --json --color -h --help --version" paths=-f ;;
     'dis') next="" options="--program --kernel --color -h --help --version" paths=-f ;;
     'exec') next="" options="--backend --place --device --host --kernel --grid --in --out --set --size --strict --timeout --json --color -h --help --version" paths=-f ;;
-    'stream') next="" options="--backend --place --device --host --workers --output -o --kernel --set --strict --chunk --depth --lines --record --overlap --io --direct --follow --merge --unordered --as --verbose -v --quiet -q --json --color -h --help --version" paths=-f ;;
+    'stream') next="" options="--backend --place --device --host --workers --output -o --kernel --set --strict --timeout --chunk --depth --lines --record --overlap --io --direct --follow --merge --unordered --as --verbose -v --quiet -q --json --color -h --help --version" paths=-f ;;
     'conform') next="" options="--backend --place --device --host --filter --json --color -h --help --version" paths=-d ;;
     'snapshot') next="" options="--control --ring --windows --previous-control --previous-ring --json --color -h --help --version" ;;
     bench) next="dispatch ingest vm telemetry" options="--color -h --help --version" ;;
