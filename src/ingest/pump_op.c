@@ -77,6 +77,7 @@ static void count(struct vyre_pump *pump, const struct pump_op *op)
     } else {
         PUMP_COUNT(pump, straight_requests, 1);
         PUMP_COUNT(pump, straight_bytes, op->done);
+        PUMP_COUNT(pump, fixed_requests, op->fixed != 0);
     }
 }
 

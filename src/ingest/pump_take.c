@@ -182,7 +182,7 @@ static void begin(struct vyre_pump *pump, const struct dev_io_request *request, 
     pump->underway++;
     op->request = *request;
     op->state = PUMP_BEGUN;
-    op->done = op->wish = op->asked = op->polling = 0;
+    op->done = op->wish = op->asked = op->polling = op->fixed = 0;
     op->since_ns = now_ns;
     op->next = NULL;
     op->source->underway++;

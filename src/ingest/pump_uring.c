@@ -158,7 +158,6 @@ static void prepare_move(struct vyre_pump *pump, struct pump_op *op, struct io_u
     uint32_t length = vyre_pump_move(op), fixed = op->fixed;
     unsigned char *base = op->base + op->done;
     int write = (op->request.what & DEV_IO_OP_BITS) == DEV_IO_WRITE;
-    if (fixed && op->done == 0) PUMP_COUNT(pump, fixed_requests, 1);
     if (write && fixed)
         io_uring_prep_write_fixed(sqe, fd, base, length, place, (int)fixed - 1);
     else if (write)
