@@ -91,7 +91,6 @@ uint32_t vm_gpu_width(uint32_t pixels);
 #define GPU_ALU_SEED_ADD           2891336453u
 #define GPU_ALU_BY                 1664525u
 #define GPU_ALU_SWEEPS(values)     ((values) < 20 ? 60 / (3 * (values)) : 1)
-#define GPU_ALU_ROUNDS             64u
 /* Of the programs by register count: fewer lanes where they have many registers, so that the
  * registers of a workgroup take no more memory than those of 256 lanes with 16. */
 #define GPU_SIZED_LANES(registers) ((registers) > 16 ? 4096u / (registers) : GPU_LANES)

@@ -7,14 +7,23 @@
  */
 #include "bench_vm_cuda.h"
 
-#define STEP_LANES  32u
-#define LOOKED_AT   256u  /* lanes whose result is compared */
-#define WARP_ROUNDS 4096u /* a long run on one warp, */
-#define WARP_SHORT  64u   /* and on a device that is slow */
+#define STEP_LANES 32u
+#define LOOKED_AT  256u /* lanes whose result is compared */
+
+/* Rounds of the loops: of long runs, and where the problem was made small for a slow device. */
+#define ALU_ROUNDS  64u
+#define ALU_SHORT   4u
+#define WARP_ROUNDS 4096u
+#define WARP_SHORT  64u
 
 static uint32_t registers_of(uint32_t index)
 {
     return 8u << index;
+}
+
+static uint32_t rounds_of(const struct gpu_state *state, uint32_t many, uint32_t few)
+{
+    return state->sizes.elements < GPU_BLOCK ? few : many;
 }
 
 /* Lanes spread over the result. */
@@ -56,13 +65,14 @@ int bench_step_gpu_alu(struct bench *bench, uint32_t line)
     uint32_t index = line - GPU_LINE_ALU_R8;
     uint32_t registers = registers_of(index);
     uint32_t lanes = GPU_SIZED_LANES(registers);
+    uint32_t rounds = rounds_of(state, ALU_ROUNDS, ALU_SHORT);
     struct gpu_run run = {(enum gpu_kernel)(GPU_KERNEL_alu_8 + index),
                           state->sizes.groups * (GPU_LANES / lanes),
-                          {GPU_ALU_ROUNDS}};
+                          {rounds}};
     double ns = 0, steps = 0;
     int code = gpu_ready(bench);
     if (code == 0) code = measure(bench, &run, lanes, &ns, &steps);
-    if (code == 0) code = check(bench, registers, run.groups * lanes, GPU_ALU_ROUNDS);
+    if (code == 0) code = check(bench, registers, run.groups * lanes, rounds);
     if (code != 0) return code;
     bench_add(bench, line, steps * STEP_LANES * run.groups / ns / 1e3);
     gpu_note_registers(bench, line, run.kernel, registers);
@@ -73,7 +83,7 @@ int bench_step_gpu_warp(struct bench *bench, uint32_t line)
 {
     struct gpu_state *state = bench->state;
     uint32_t index = line - GPU_LINE_WARP_R8;
-    uint32_t rounds = state->sizes.elements < GPU_BLOCK ? WARP_SHORT : WARP_ROUNDS;
+    uint32_t rounds = rounds_of(state, WARP_ROUNDS, WARP_SHORT);
     struct gpu_run run = {(enum gpu_kernel)(GPU_KERNEL_warp_8 + index), 1, {rounds}};
     double ns = 0, steps = 0;
     int code = gpu_ready(bench);
