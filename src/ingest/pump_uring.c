@@ -151,8 +151,7 @@ static enum vyre_ring_op ring_op(const struct pump_op *op)
                                                                : VYRE_RING_OP_READ;
 }
 
-static void prepare_move(struct vyre_pump *pump, struct pump_op *op, struct io_uring_sqe *sqe,
-                         int fd)
+static void prepare_move(struct pump_op *op, struct io_uring_sqe *sqe, int fd)
 {
     uint64_t place = (uint64_t)vyre_pump_place(op);
     uint32_t length = vyre_pump_move(op), fixed = op->fixed;
@@ -187,7 +186,7 @@ static void begin(struct vyre_pump *pump, struct pump_op *op)
         io_uring_prep_fadvise(sqe, fd, (uint64_t)vyre_pump_place(op), (off_t)vyre_pump_ahead(op),
                               POSIX_FADV_WILLNEED);
     else
-        prepare_move(pump, op, sqe, fd);
+        prepare_move(op, sqe, fd);
     if (fixed) sqe->flags |= IOSQE_FIXED_FILE;
     vyre_ring_number(&uring->ring, sqe, ring_op(op), op->index);
 }
