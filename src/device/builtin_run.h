@@ -2,7 +2,7 @@
  *
  * Running the operations of a slot: the built-ins, native operations, and packed slots.
  *
- * The caller holds what the slot names (handle.h) and hands over a call whose pc, steps and results
+ * The caller holds what the slot names (hold.h) and hands over a call whose pc, steps and results
  * are zero. An operation checks all its operands before its first effect, so one that faults on an
  * operand changed nothing. The poller calls dev_operation_run for small slots, workers
  * dev_slot_run.

@@ -9,7 +9,7 @@
 #include "device/builtin_run.h"
 #include "device/complete.h"
 #include "device/grid.h"
-#include "device/handle.h"
+#include "device/hold.h"
 #include "device/runq.h"
 
 /* Puts a checked slot into the in-flight table. (sched) */

@@ -15,7 +15,7 @@
 #include "device/chunk.h"
 #include "device/grace.h"
 #include "device/grid.h"
-#include "device/handle.h"
+#include "device/hold.h"
 #include "device/lookup.h"
 
 /* How often a warp looks whether queue 0 is up to date before it goes on as it is. */

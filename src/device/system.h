@@ -12,7 +12,7 @@
 #include "device/complete.h"
 #include "device/frame.h"
 #include "device/grace.h"
-#include "device/handle.h"
+#include "device/hold.h"
 #include "device/runq.h"
 #include "device/vitals.h"
 

@@ -2,7 +2,7 @@
  *
  * Code as a warp keeps it in its room: checked and decoded once, when the room is made ready for a
  * program. Operands are places in the room. What is rare, or cannot be, is left to the interpreter
- * that looks at every number (warp_interp.h).
+ * that looks at every number (warp_insn.h).
  */
 #ifndef VYRE_DEVICE_WARP_DECODE_H
 #define VYRE_DEVICE_WARP_DECODE_H

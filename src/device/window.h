@@ -4,7 +4,7 @@
  * set serves runs over many parts. They travel in the slot: the word that counts the scalars names
  * in its bytes 1 and 2 the views, plus 1, that windows 0 and 1 narrow; offset and length in bytes
  * are the arguments 10 and 11 of window 0, 8 and 9 of window 1. Checked when the slot is taken
- * (handle.h), believed afterwards.
+ * (hold.h), believed afterwards.
  */
 #ifndef VYRE_DEVICE_WINDOW_H
 #define VYRE_DEVICE_WINDOW_H

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "device/handle.h"
+#include "device/hold.h"
 #include "runtime/internal.h"
 #include "runtime/options.h"
 

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "device/builtin_table.h"
-#include "device/handle.h"
+#include "device/hold.h"
 #include "device/system.h"
 #include "runtime/internal.h"
 #include "wire/sealing.h"

@@ -18,6 +18,7 @@
 #endif
 
 #include "device/builtin_run.h"
+#include "device/hold.h"
 #include "tap.h"
 
 #define FIXTURE_TENANTS 3u
