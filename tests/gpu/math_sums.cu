@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * Every function of device/math.h for all 2^32 inputs on a GPU, as one sum each that depends on
- * every input and every bit of its result. The CPU's sums are in math_sums.txt; scripts/gpu-math
- * compares the two.
+ * Every function of device/math.h for all 2^32 inputs on a GPU, as one sum each (math_sum.h). The
+ * CPU's sums are in math_sums.txt, where slow/t_math_all.c looks whether it still has them;
+ * scripts/gpu-math compares the two.
  */
 #include <cstdio>
 
 #include "device/math.h"
-
-static __device__ uint64_t mix(uint32_t in, uint32_t out)
-{
-    uint64_t word = ((uint64_t)in << 32 | out) * 0x9E3779B97F4A7C15u;
-    word ^= word >> 32;
-    return word * 0xD6E8FEB86659FD93u;
-}
+#include "math_sum.h"
 
 #define DEV_MATH_FUNCTION(name)                                                                    \
     static __global__ void sum_##name(unsigned long long *sum)                                     \
@@ -22,7 +16,7 @@ static __device__ uint64_t mix(uint32_t in, uint32_t out)
         uint64_t step = (uint64_t)gridDim.x * blockDim.x;                                          \
         for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < 1ull << 32;         \
              i += step)                                                                            \
-            mine += mix((uint32_t)i, dev_math_##name((uint32_t)i));                                \
+            mine += math_sum_of((uint32_t)i, dev_math_##name((uint32_t)i));                        \
         atomicAdd(sum, mine);                                                                      \
     }
 #define DEV_MATH_TRIG(name) DEV_MATH_FUNCTION(name)
