@@ -161,6 +161,7 @@ vyre_status vyre_vm_lower(const struct ir_program *tree, const struct vm_lower_o
     walk_until_settled(&low);
     vyre_low_tidy(&low);
     vyre_low_allocate(&low);
+    vyre_low_order(&low);
     vyre_status status = vyre_low_block(&low, out);
     give_back(&low);
     vyre_float_leave(mode);

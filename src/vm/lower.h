@@ -5,7 +5,8 @@
  * The tree is walked and becomes linear code over virtual registers (lower_flow.c, lower_expr.c);
  * what is known about the variables while walking are guesses that only grow weaker, and where one
  * was too strong the walk is done again. Then the code is tidied (lower_tidy.c, lower_poly.c),
- * registers are given (lower_allocate.c) and the block is written (lower_emit.c).
+ * registers are given (lower_allocate.c) and put in order (lower_order.c), and the block is written
+ * (lower_emit.c).
  *
  * Errors are sticky: the first one is kept in `status`, after it everything goes on without effect
  * until the walk ends. So no function here returns a status but those that say so.
@@ -279,11 +280,13 @@ void vyre_low_async_end(struct lowering *low);
 void vyre_low_scan(struct lowering *low, const struct ir_list *list);
 void vyre_low_list(struct lowering *low, const struct ir_list *list);
 
-/* lower_tidy.c, lower_poly.c, lower_allocate.c, lower_emit.c: what is done with the code */
+/* lower_tidy.c, lower_poly.c, lower_allocate.c, lower_order.c, lower_emit.c: what is done with the
+ * code */
 
 void vyre_low_tidy(struct lowering *low);
 void vyre_low_polynomials(struct lowering *low);
 void vyre_low_allocate(struct lowering *low);
+void vyre_low_order(struct lowering *low);
 /* Makes the block. Returns a status. */
 vyre_status vyre_low_block(struct lowering *low, struct vm_program **out);
 

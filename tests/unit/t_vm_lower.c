@@ -296,6 +296,30 @@ static void test_loops(void)
     done_with();
 }
 
+/* Registers are numbered by how much they are needed: see lower_order.c. */
+static void test_order(void)
+{
+    start();
+    lower(program(
+              let("once", load("a", gid(0))), let("wide", load("q", gid(0))),
+              let("seldom", load("r", gid(0))), let("s", gid(0)), let("t", u32(1)),
+              if_(lt(var("seldom"), u32(5)), list(assign("t", mul(var("once"), u32(9)))), nothing),
+              loop("k", u32(0), len("r"),
+                   list(assign("s",
+                               bin(IR_BIN_BIT_XOR, var("s"), bin(IR_BIN_SHL, var("s"), u32(1)))))),
+              store("o", gid(0), add(var("s"), add(var("once"), add(var("seldom"), var("t"))))),
+              store("far", gid(0), cast(IR_TYPE_U32, var("wide")))),
+          "registers in and out of a loop");
+    const struct vm_insn inside = nth(VM_OP_XORSHL, 0);
+    const struct vm_insn once = nth(VM_OP_LD32, 0), wide = nth(VM_OP_LD64, 0);
+    is_u64(count(VM_OP_XORSHL), 1, "the loop is one instruction");
+    ok(inside.d < once.d && inside.a < once.d, "the register of the loop comes first: %u, not %u",
+       inside.d, once.d);
+    ok(wide.d < nth(VM_OP_MUL, 0).d, "a wide load before what only some lanes come to: %u, %u",
+       wide.d, nth(VM_OP_MUL, 0).d);
+    done_with();
+}
+
 static void test_fold(void)
 {
     start();
@@ -665,6 +689,7 @@ int main(int argc, char **argv)
     test_masks();
     test_while();
     test_loops();
+    test_order();
     test_fold();
     test_tidy();
     test_kinds();
