@@ -316,7 +316,7 @@ VYRE_API uint32_t vyre_bindings_handle(const vyre_bindings *bindings);
 
 /** In result 6 of a run on a GPU, added up: what lay in device memory, which is slower. */
 enum vyre_run_place {
-    VYRE_RUN_REGISTERS_FAR = 1, /**< the registers of a workgroup */
+    VYRE_RUN_REGISTERS_FAR = 1, /**< registers of a workgroup, those needed least */
     VYRE_RUN_WORKGROUP_FAR = 2  /**< its workgroup memory */
 };
 

@@ -45,6 +45,7 @@ struct dev_frame {
     unsigned char *rows;      /* 1 where a register is known to count up by 1 from lane to lane */
     unsigned char *shared;
     unsigned char *far_frame;     /* of a frame in a warp's room: the one in device memory */
+    uint32_t *far_registers;      /* and in that its registers */
     struct dev_log *log;          /* of the tenant */
     const struct dev_runtime *rt; /* with the entry: whether the slot was told to end */
     const struct dev_inflight *entry;
@@ -75,6 +76,8 @@ struct dev_frame {
     struct vm_header header;        /* and its header, which the warp goes by */
     struct dev_run_args args;       /* of a slot that has no run of its own; short.h */
     uint32_t seen;                  /* and whether the application sees what it may write */
+    uint32_t near_registers;        /* and how many registers lie in the room, the first ones */
+    uint32_t stage;                 /* and where words of others pass through; 0: there are none */
     uint32_t reserved[3];
 };
 

@@ -132,19 +132,30 @@ DEV_FN void dev_put_unit(const struct dev_core *core, const struct vm_insn *in, 
     }
 }
 
-/* A lane of a double word operand. */
-DEV_FN uint64_t dev_source_double(const struct dev_core *core, struct dev_source source, uint32_t i)
+/* A double word operand, whose registers need not lie side by side. */
+struct dev_double {
+    struct dev_source low, high;
+};
+
+DEV_FN struct dev_double dev_double(const struct dev_core *core, uint32_t number)
 {
-    uint32_t high = source.each ? core->stride : DEV_SCALAR_WORDS;
-    uint32_t at = i & source.each;
-    return (uint64_t)source.word[at + high] << 32 | source.word[at];
+    struct dev_double source;
+    source.low = dev_source(core, number);
+    source.high = dev_source(core, number + 1);
+    return source;
+}
+
+DEV_FN uint64_t dev_double_word(const struct dev_double *source, uint32_t i)
+{
+    const uint32_t at = i & source->low.each;
+    return (uint64_t)source->high.word[at] << 32 | source->low.word[at];
 }
 
 /* Double words are rare: a unit at a time. `words` is of the result. */
 #define DEV_RUN_DOUBLES(words, second, expression)                                                 \
     do {                                                                                           \
-        const struct dev_source sa = dev_source(core, in->a);                                      \
-        const struct dev_source sb = dev_source(core, in->second);                                 \
+        const struct dev_double da = dev_double(core, in->a);                                      \
+        const struct dev_double db = dev_double(core, in->second);                                 \
         if (!dev_wide(core, in->a, 2) || !dev_wide(core, in->second, 2))                           \
             return dev_core_damaged(core);                                                         \
         const uint32_t units = dev_alu_units(core, in);                                            \
@@ -152,8 +163,8 @@ DEV_FN uint64_t dev_source_double(const struct dev_core *core, struct dev_source
             uint32_t low[DEV_WARP_ROLES], high[DEV_WARP_ROLES];                                    \
             DEV_ROLES(l)                                                                           \
             {                                                                                      \
-                const uint64_t a = dev_source_double(core, sa, u * DEV_WARP + l);                  \
-                const uint64_t b = dev_source_double(core, sb, u * DEV_WARP + l);                  \
+                const uint64_t a = dev_double_word(&da, u * DEV_WARP + l);                         \
+                const uint64_t b = dev_double_word(&db, u * DEV_WARP + l);                         \
                 (void)b;                                                                           \
                 const uint64_t value = (expression);                                               \
                 low[DEV_MINE(l)] = (uint32_t)value;                                                \

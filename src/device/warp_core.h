@@ -27,13 +27,15 @@
 struct dev_core {
     struct dev_frame *frame;
     const struct vm_insn *code;
-    uint32_t *registers;
+    uint32_t *registers;     /* the first ones; */
+    uint32_t *far_registers; /* where all have a place, but the first ones are not there */
     uint32_t *scalars;
     uint32_t *masks;
     uint32_t stride; /* words of a register */
     uint32_t units;
     uint32_t lanes;
     uint32_t register_count;
+    uint32_t near_registers;
     uint32_t scalar_count;
     uint32_t pc;
     uint32_t level;
@@ -67,7 +69,9 @@ DEV_FN uint32_t *dev_scalar(const struct dev_core *core, uint32_t number)
 
 DEV_FN uint32_t *dev_vector(const struct dev_core *core, uint32_t number)
 {
-    return core->registers + (number < core->register_count ? number : 0) * core->stride;
+    const uint32_t sound = number < core->register_count ? number : 0;
+    return (sound < core->near_registers ? core->registers : core->far_registers) +
+           sound * core->stride;
 }
 
 DEV_FN struct dev_source dev_source(const struct dev_core *core, uint32_t number)

@@ -44,11 +44,14 @@ enum dev_class {
     DEV_CLASS_CONTROL = 5,
     DEV_CLASS_ID = 6,       /* LOCALID or GLOBALID where lanes count up along x */
     DEV_CLASS_LOAD_ONE = 7, /* a scalar from a buffer, at an index that is a scalar */
-    DEV_CLASS_RARE = 8      /* anything else, or damaged: the other interpreter says */
+    DEV_CLASS_RARE = 8,     /* anything else, or damaged: the other interpreter says */
+    DEV_CLASS_FAR = 9 /* words from words, of which some lie in device memory (warp_stage.h) */
 };
 
-/* An operand is its place in the room; of a vector, with this bit. */
+/* An operand is its place in the room; of a vector, with this bit. That of a vector which is not in
+ * the room is its place among those that are not, with both. */
 #define DEV_EACH 0x80000000u
+#define DEV_FAR  0x40000000u
 
 /* Places in the room are offsets from an origin. On a GPU that is the beginning of shared memory,
  * whose addresses have 32 bits: so they are addresses, and nothing need be added. */
@@ -65,7 +68,8 @@ DEV_FN uint32_t dev_near_place(const void *room)
 }
 #endif
 
-#define DEV_PASS 4u /* words of a register that a lane of the warp takes at once */
+#define DEV_PASS       4u /* words of a register that a lane of the warp takes at once */
+#define DEV_PASS_BYTES (DEV_PASS * DEV_WARP * 4u)
 
 /* A scalar lies there as often as a lane of the warp reads words of a register at once: so it is
  * read as if it were one. */
@@ -125,6 +129,7 @@ DEV_FN uint64_t dev_words_run(uint32_t op, uint32_t variant)
 struct dev_decoder {
     const struct vm_header *header;
     uint32_t frame, registers, scalars, views; /* places in the room */
+    uint32_t near_registers;                   /* registers that lie there, the first ones */
     uint32_t units;
 };
 
@@ -137,7 +142,9 @@ DEV_FN uint32_t dev_decode_operand(const struct dev_decoder *decoder, uint32_t n
         return index < header->scalar_count ? decoder->scalars + index * DEV_SCALAR_WORDS * 4
                                             : DEV_NONE;
     if (index >= header->register_count) return DEV_NONE;
-    return (decoder->registers + index * decoder->units * DEV_WARP * 4) | DEV_EACH;
+    const uint32_t at = index * decoder->units * DEV_WARP * 4;
+    return index < decoder->near_registers ? (decoder->registers + at) | DEV_EACH
+                                           : at | DEV_EACH | DEV_FAR;
 }
 
 /* Which class an instruction is of, and how many of b, c and d it has; a it has always. */
@@ -232,12 +239,16 @@ DEV_FN struct dev_op dev_decode(const struct dev_decoder *decoder, const struct 
             sound = sound && (op.d & DEV_EACH) != 0;
     }
     if (!sound) class_of = DEV_CLASS_RARE;
+    const uint32_t where = op.a | op.b | op.d | (class_of != DEV_CLASS_CONTROL ? op.c : 0);
+    if (where & DEV_FAR) class_of = class_of == DEV_CLASS_WORDS ? DEV_CLASS_FAR : DEV_CLASS_RARE;
     if (class_of <= DEV_CLASS_SCALAR)
         op.run = dev_words_run(sources != 0 ? in->op : (uint32_t)VM_OP_MOV,
                                class_of == DEV_CLASS_SCALAR
                                    ? (uint32_t)DEV_WORDS_SCALAR
                                    : dev_words_variant(decoder->units, in->flags & VM_MASKED));
-    op.op = in->op | class_of << 8 | (uint32_t)(in->flags & VM_MASKED) << 16;
+    if (class_of == DEV_CLASS_FAR) op.run = dev_words_run(in->op, DEV_WORDS_ONE);
+    /* What is no instruction is rare, whatever its number. */
+    op.op = (in->op & 0xFFu) | class_of << 8 | (uint32_t)(in->flags & VM_MASKED) << 16;
     return op;
 }
 

@@ -5,7 +5,8 @@
  * four units (warp_near.h). What the warp touches all the time lies in its room, which is shared
  * memory on a GPU: the header, views, scalars, masks (a bit a lane), registers, code and workgroup
  * memory, each as long as there is room. Parts that find none lie in the warp's frame in device
- * memory, where a workgroup is also kept while it waits to go on.
+ * memory, where a workgroup is also kept while it waits to go on; of registers those that find
+ * none, the last ones, which are needed least (lower_order.c).
  */
 #ifndef VYRE_DEVICE_WARP_FRAME_H
 #define VYRE_DEVICE_WARP_FRAME_H
@@ -29,17 +30,36 @@ enum dev_part {
 /* Most bytes of decoded code; programs with more are read where they were loaded. */
 #define DEV_NEAR_CODE 8192u
 
+/* Where words of registers that lie elsewhere pass through: those of three operands (warp_stage.h).
+ */
+#define DEV_STAGE_BYTES (3u * DEV_PASS_BYTES)
+
 /* Where the parts lie: bytes from the start of the frame in device memory, and of the room. */
 struct dev_warp_layout {
     uint64_t far_at[DEV_PARTS + 1];
-    uint64_t bytes[DEV_PARTS];
+    uint64_t bytes[DEV_PARTS];   /* in the room, of what lies there */
     uint32_t near_at[DEV_PARTS]; /* DEV_NONE: not there */
+    uint32_t near_registers;     /* that lie in the room */
+    uint32_t far_registers;      /* that do not */
+    uint32_t stage;              /* in the room; 0: there is none */
     uint32_t used;               /* of the room */
 };
 
 DEV_FN uint32_t dev_units(uint32_t lanes)
 {
     return (lanes + DEV_WARP - 1) / DEV_WARP;
+}
+
+/* Bytes of a register; what the header says may be anything. */
+DEV_FN uint64_t dev_row_bytes(const struct vm_header *program)
+{
+    return (uint64_t)dev_units(program->lanes) * DEV_WARP * sizeof(uint32_t);
+}
+
+/* Registers that there is a place for. */
+DEV_FN uint32_t dev_row_count(const struct vm_header *program)
+{
+    return program->register_count != 0 ? program->register_count : 1u;
 }
 
 DEV_FN uint64_t dev_part_bytes(const struct vm_header *program, uint32_t part)
@@ -55,8 +75,7 @@ DEV_FN uint64_t dev_part_bytes(const struct vm_header *program, uint32_t part)
     case DEV_PART_VIEWS:
         return (uint64_t)program->buffer_count * sizeof(struct dev_view);
     case DEV_PART_REGISTERS:
-        return (program->register_count != 0 ? program->register_count : 1u) * units * DEV_WARP *
-               sizeof(uint32_t);
+        return dev_row_count(program) * dev_row_bytes(program);
     case DEV_PART_CODE:
         return (program->code_count + DEV_OPS_BEHIND) * sizeof(struct dev_op);
     default:
@@ -64,19 +83,54 @@ DEV_FN uint64_t dev_part_bytes(const struct vm_header *program, uint32_t part)
     }
 }
 
+/* What the loop of decoded code needs in the room, but for registers. */
+DEV_FN int dev_layout_decoded(const struct dev_warp_layout *at)
+{
+    return at->near_at[DEV_PART_SCALARS] != DEV_NONE && at->near_at[DEV_PART_MASKS] != DEV_NONE &&
+           at->near_at[DEV_PART_VIEWS] != DEV_NONE && at->near_at[DEV_PART_CODE] != DEV_NONE;
+}
+
+/* Registers that do not all fit: puts as many there as the rest of the room takes. */
+DEV_FN void dev_layout_split(const struct vm_header *program, uint32_t room,
+                             struct dev_warp_layout *at)
+{
+    const uint64_t row = dev_row_bytes(program);
+    const uint32_t rest = room - at->used;
+    if (!dev_layout_decoded(at) || rest < DEV_STAGE_BYTES + row) return;
+    at->stage = at->used;
+    at->near_at[DEV_PART_REGISTERS] = at->stage + DEV_STAGE_BYTES;
+    at->near_registers = (uint32_t)((rest - DEV_STAGE_BYTES) / row);
+    at->far_registers = dev_row_count(program) - at->near_registers;
+    at->bytes[DEV_PART_REGISTERS] = at->near_registers * row;
+    at->used += DEV_STAGE_BYTES + (uint32_t)at->bytes[DEV_PART_REGISTERS];
+}
+
+/* Whether a part of so many bytes gets a place in what is left of the room. */
+DEV_FN int dev_part_fits(const struct dev_warp_layout *at, uint32_t part, uint64_t bytes,
+                         uint32_t room)
+{
+    if (bytes > room - at->used) return 0;
+    if (part == DEV_PART_CODE) return bytes <= DEV_NEAR_CODE;
+    /* Registers are needed more often. */
+    return part != DEV_PART_SHARED || at->far_registers == 0 || bytes <= room / 4;
+}
+
 DEV_FN struct dev_warp_layout dev_warp_layout(const struct vm_header *program, uint32_t room)
 {
     struct dev_warp_layout at;
     at.far_at[0] = 0;
-    at.used = 0;
+    at.used = at.stage = at.near_registers = at.far_registers = 0;
     for (uint32_t part = 0; part < DEV_PARTS; part++) {
         uint64_t bytes = (dev_part_bytes(program, part) + 15u) & ~(uint64_t)15u;
-        int fits = bytes <= room - at.used && (part != DEV_PART_CODE || bytes <= DEV_NEAR_CODE);
+        int fits = dev_part_fits(&at, part, bytes, room);
         at.bytes[part] = bytes;
         at.near_at[part] = fits ? at.used : DEV_NONE;
         if (fits) at.used += (uint32_t)bytes;
+        if (part == DEV_PART_REGISTERS && fits) at.near_registers = dev_row_count(program);
+        if (part == DEV_PART_REGISTERS && !fits) at.far_registers = dev_row_count(program);
         at.far_at[part + 1] = at.far_at[part] + (part == DEV_PART_CODE ? 0 : bytes);
     }
+    if (at.far_registers != 0) dev_layout_split(program, room, &at);
     return at;
 }
 
@@ -86,7 +140,7 @@ DEV_FN int dev_layout_near(const struct dev_warp_layout *at)
     for (uint32_t part = 0; part < DEV_PARTS; part++) {
         if (at->near_at[part] == DEV_NONE) return 0;
     }
-    return 1;
+    return at->far_registers == 0;
 }
 
 /* The result in which a completion says what of a run's workgroups does not fit a room (enum
@@ -95,7 +149,7 @@ DEV_FN int dev_layout_near(const struct dev_warp_layout *at)
 
 DEV_FN uint32_t dev_layout_far(const struct dev_warp_layout *at)
 {
-    return (at->near_at[DEV_PART_REGISTERS] == DEV_NONE ? (uint32_t)VYRE_RUN_REGISTERS_FAR : 0u) |
+    return (at->far_registers != 0 ? (uint32_t)VYRE_RUN_REGISTERS_FAR : 0u) |
            (at->near_at[DEV_PART_SHARED] == DEV_NONE ? (uint32_t)VYRE_RUN_WORKGROUP_FAR : 0u);
 }
 
@@ -170,14 +224,17 @@ DEV_FN void dev_warp_point(struct dev_frame *frame, const struct vm_header *orig
     frame->masks = (uint32_t *)(void *)dev_part_near(room, at, far_frame, DEV_PART_MASKS);
     frame->views = (struct dev_view *)(void *)dev_part_near(room, at, far_frame, DEV_PART_VIEWS);
     frame->registers = (uint32_t *)(void *)dev_part_near(room, at, far_frame, DEV_PART_REGISTERS);
+    frame->far_registers = NULL;
+    if (far_frame != NULL)
+        frame->far_registers = (uint32_t *)(void *)(far_frame + at->far_at[DEV_PART_REGISTERS]);
+    frame->near_registers = at->near_registers;
+    frame->stage = at->stage;
     frame->shared = dev_part_near(room, at, far_frame, DEV_PART_SHARED);
     frame->code = vm_code_at(origin, frame->header.code_offset);
     frame->near_bytes = at->used;
     frame->far_parts = dev_layout_far(at);
     frame->quick = 0;
-    if (at->near_at[DEV_PART_SCALARS] != DEV_NONE && at->near_at[DEV_PART_MASKS] != DEV_NONE &&
-        at->near_at[DEV_PART_VIEWS] != DEV_NONE && at->near_at[DEV_PART_REGISTERS] != DEV_NONE &&
-        at->near_at[DEV_PART_CODE] != DEV_NONE)
+    if (dev_layout_decoded(at) && at->near_registers != 0)
         frame->quick = at->near_at[DEV_PART_CODE];
 }
 
@@ -190,6 +247,7 @@ DEV_FN void dev_warp_code(struct dev_frame *frame, const struct dev_warp_layout 
     decoder.header = &frame->header;
     decoder.frame = dev_near_place(frame);
     decoder.registers = decoder.frame + at->near_at[DEV_PART_REGISTERS];
+    decoder.near_registers = at->near_registers;
     decoder.scalars = decoder.frame + at->near_at[DEV_PART_SCALARS];
     decoder.views = decoder.frame + at->near_at[DEV_PART_VIEWS];
     decoder.units = dev_units(frame->header.lanes);

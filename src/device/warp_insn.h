@@ -304,6 +304,8 @@ DEV_FN void dev_core_open(struct dev_core *core, struct dev_frame *frame)
     core->frame = frame;
     core->code = frame->code;
     core->registers = frame->registers;
+    core->far_registers = frame->far_registers;
+    core->near_registers = frame->near_registers;
     core->scalars = frame->scalars;
     core->masks = frame->masks;
     core->lanes = frame->header.lanes;

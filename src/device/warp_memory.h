@@ -202,8 +202,6 @@ DEV_INLINE uint32_t dev_core_store(struct dev_core *core, const struct vm_insn *
     const struct dev_source index = dev_source(core, in->a), value = dev_source(core, in->b);
     if (view == NULL || !dev_wide(core, in->b, bytes > 4 ? bytes / 4 : 1))
         return dev_core_damaged(core);
-    /* From word to word of a wide value. */
-    const uint32_t next = value.each ? core->stride : DEV_SCALAR_WORDS;
     const uint32_t *mask = dev_core_mask(core, core->level);
     unsigned char *base = view->element;
     const uint32_t length = view->length;
@@ -226,7 +224,10 @@ DEV_INLINE uint32_t dev_core_store(struct dev_core *core, const struct vm_insn *
             unsigned char *to = base + (uint64_t)where[DEV_MINE(l)] * bytes;
             if ((takers >> l & 1) && !out[DEV_MINE(l)]) {
                 for (uint32_t part = 0; part == 0 || part * 4 < bytes; part++) {
-                    uint32_t word = value.word[(i & value.each) + part * next];
+                    /* The registers of a wide value need not lie side by side. */
+                    const struct dev_source from =
+                        part != 0 ? dev_source(core, in->b + part) : value;
+                    uint32_t word = from.word[i & from.each];
                     if (is_float) word = vm_canon(word);
                     dev_set(to + part * 4, word, bytes < 4 ? bytes : 4);
                 }

@@ -208,8 +208,6 @@ DEV_FN struct dev_op dev_near_op(dev_near base, uint32_t at)
  * are read, which nobody writes, and nothing is written. Whoever reads or writes
  * registers in another order, as unit by unit, has a dev_warp_sync before and after.
  */
-#define DEV_PASS_BYTES (DEV_PASS * DEV_WARP * 4u)
-
 struct dev_span {
     dev_near room;
     uint32_t row;   /* bytes of a register */

@@ -28,6 +28,86 @@ static char *source_registers(uint32_t lanes, uint32_t count)
     return made.text;
 }
 
+/* One statement about any of `words` words and half as many floats, of every kind that there is a
+ * way of its own for. */
+static void source_mixed_statement(struct source_text *made, uint32_t words, uint64_t *state)
+{
+    const uint32_t d = random_below(state, words), a = random_below(state, words);
+    const uint32_t b = random_below(state, words), c = random_below(state, words);
+    const uint32_t e = d / 2, f = a / 2, g = b / 2, h = c / 2, k = random_below(state, 32);
+    static const char *const operation[] = {"+", "-", "*", "^", "|", "&"};
+    switch (random_below(state, 13)) {
+    case 0:
+        source_add(made, "v%u = v%u %s v%u;\n", d, a, operation[random_below(state, 6)], b);
+        break;
+    case 1:
+        source_add(made, "v%u = v%u * v%u + v%u;\n", d, a, b, c);
+        break;
+    case 2:
+        source_add(made, "v%u = select(v%u < v%u, v%u, v%u);\n", d, a, b, c, d);
+        break;
+    case 3:
+        source_add(made, "v%u = v%u;\n", d, a);
+        break;
+    case 4:
+        source_add(made, "v%u = v%u %s k;\n", d, d, operation[random_below(state, 6)]);
+        break;
+    case 5:
+        source_add(made, "v%u = x[v%u %% len(x)];\n", d, a);
+        break;
+    case 6:
+        source_add(made, "v%u = x[i] + v%u;\n", d, a);
+        break;
+    case 7:
+        source_add(made, "y[i] = y[i] * 3 + v%u;\n", a);
+        break;
+    case 8:
+        source_add(made, "f%u = f%u * f%u + f%u;\n", e, f, g, h);
+        break;
+    case 9:
+        source_add(made, "f%u = max(f%u, f32(v%u & 255)) * 0.5;\n", e, f, b);
+        break;
+    case 10:
+        source_add(made, "v%u = u32(f%u) + subgroup_add(v%u);\n", d, f, b);
+        break;
+    case 11:
+        source_add(made, "v%u = popcount(v%u) << %u;\n", d, a, k);
+        break;
+    default:
+        source_add(made, "f%u = sqrt(abs(f%u)) - f%u;\n", e, f, g);
+        break;
+    }
+}
+
+/* Statements of all kinds about so many registers that they do not all fit a room: by all lanes, by
+ * some, and by fewer with each round of a loop. */
+static char *source_mixed(uint32_t lanes, uint32_t words, uint64_t *state)
+{
+    struct source_text made = {0};
+    source_add(&made, "@workgroup(%u)\nkernel mixed(in u32 x[], inout u32 y[], u32 k)\n{\n", lanes);
+    for (uint32_t v = 0; v < words; v++) {
+        source_add(&made, "    u32 v%u = x[(i * %u + %u) %% len(x)];\n", v, v + 1, 7 * v);
+        if (v % 2 == 0) source_add(&made, "    f32 f%u = f32(v%u & 4095);\n", v / 2, v);
+    }
+    for (uint32_t part = 0; part < 3; part++) {
+        static const char *const begin[] = {"{", "if ((x[i] & 5) != 0) {",
+                                            "for (u32 r = 0; r < (x[i] & 3); r++) {"};
+        source_add(&made, "    %s\n", begin[part]);
+        for (uint32_t line = 0; line < 2 * words; line++) {
+            source_add(&made, "        ");
+            source_mixed_statement(&made, words, state);
+        }
+        source_add(&made, "    }\n");
+    }
+    source_add(&made, "    u32 sum = 0;\n");
+    for (uint32_t v = 0; v < words; v++) {
+        source_add(&made, "    sum = sum * 31 + v%u;\n", v);
+        if (v % 2 == 0) source_add(&made, "    sum += u32(f%u);\n", v / 2);
+    }
+    source_add(&made, "    y[i] = sum;\n}\n");
+    return made.text;
+}
+
 /* Loads and stores at the places that three expressions say, by the lanes of which a fourth holds;
  * in workgroup memory too. Lanes that meet at an element do so in their order. */
 static char *source_places(uint32_t lanes, const char *type, const char *const expression[4])

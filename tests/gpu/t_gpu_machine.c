@@ -121,6 +121,27 @@ static void check_registers(struct pair *pair, const char *budget)
        most);
 }
 
+/* Some registers in the room and some in device memory, met by instructions of every kind. */
+static void check_mixed(struct pair *pair, const char *budget)
+{
+    static const uint32_t lanes[] = {1, 31, 32, 64, 100, 128, 129, 256, 500, 1024};
+    static const uint32_t words[] = {2, 3, 5, 8, 13, 21, 34};
+    const uint32_t grid[3] = {3, 1, 1};
+    uint32_t before = pair->wrong, count = gpu_is_cuda() && args.slots > 1 ? 200 : 40;
+    uint64_t state = args.seed;
+    for (uint32_t run = 0; run < count; run++) {
+        uint32_t n = lanes[random_below(&state, sizeof lanes / sizeof lanes[0])];
+        uint32_t w = words[random_below(&state, sizeof words / sizeof words[0])];
+        char name[64], *source = source_mixed(n, w, &state);
+        vyre_kernel *kernel = compile(source, 0);
+        snprintf(name, sizeof name, "%u words and floats, %u lanes", w, n);
+        run_kernel(pair, name, kernel, grid, 3 * n);
+        vyre_kernel_free(kernel);
+        free(source);
+    }
+    is_u64(pair->wrong, before, "%s: every kind of instruction, many registers", budget);
+}
+
 static void check_masks(struct pair *pair, const char *budget)
 {
     uint32_t before = pair->wrong;
@@ -367,6 +388,7 @@ static void check_all(const struct budget *budget)
     check_wide(&pair, budget->name);
     check_grids(&pair, budget->name);
     check_registers(&pair, budget->name);
+    check_mixed(&pair, budget->name);
     check_workgroup_memory(&pair, budget->name);
     if (pair.patient) check_ends(&pair.cpu, "cpu");
     check_ends(&pair.device, "device");
