@@ -132,12 +132,12 @@ DEV_FN void dev_resident_join(struct dev_runtime *rt, struct dev_room *room, uin
     dev_warp_sync();
 }
 
-/* Rows lie, or have lain, where a frame of this size ends: then it is gone. */
+/* Rows lie, or have lain, from there on: a frame that had something there to keep is gone. */
 DEV_FN void dev_room_rows(struct dev_room *room, uint32_t at)
 {
     DEV_FIRST
     {
-        if (((struct dev_frame *)(void *)room)->near_bytes > at) dev_room_used(room);
+        if (((struct dev_frame *)(void *)room)->lasting_bytes > at) dev_room_used(room);
     }
 }
 

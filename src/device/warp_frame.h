@@ -3,7 +3,7 @@
  * Frames of a resident kernel's warps. A warp runs a whole workgroup, of which 32 neighbours are a
  * unit: lane l of the warp has lane l of each unit (warp_core.h), or lanes 4l to 4l + 3 of every
  * four units (warp_near.h). What the warp touches all the time lies in its room, which is shared
- * memory on a GPU: the header, views, scalars, masks (a bit a lane), registers, code and workgroup
+ * memory on a GPU: the header, views, scalars, masks (a bit a lane), code, registers and workgroup
  * memory, each as long as there is room. Parts that find none lie in the warp's frame in device
  * memory, where a workgroup is also kept while it waits to go on; of registers those that find
  * none, the last ones, which are needed least (lower_order.c).
@@ -21,8 +21,8 @@ enum dev_part {
     DEV_PART_SCALARS = 1,
     DEV_PART_MASKS = 2,
     DEV_PART_VIEWS = 3,
-    DEV_PART_REGISTERS = 4,
-    DEV_PART_CODE = 5,
+    DEV_PART_CODE = 4,
+    DEV_PART_REGISTERS = 5,
     DEV_PART_SHARED = 6,
     DEV_PARTS = 7
 };
@@ -42,6 +42,7 @@ struct dev_warp_layout {
     uint32_t near_registers;     /* that lie in the room */
     uint32_t far_registers;      /* that do not */
     uint32_t stage;              /* in the room; 0: there is none */
+    uint32_t lasting;            /* bytes of the room that outlive a workgroup, the first ones */
     uint32_t used;               /* of the room */
 };
 
@@ -83,11 +84,35 @@ DEV_FN uint64_t dev_part_bytes(const struct vm_header *program, uint32_t part)
     }
 }
 
-/* What the loop of decoded code needs in the room, but for registers. */
-DEV_FN int dev_layout_decoded(const struct dev_warp_layout *at)
+/* Whether the room has what the loop of decoded code needs; then it has registers too, all of them
+ * or the stage and some. */
+DEV_FN int dev_layout_quick(const struct dev_warp_layout *at)
 {
-    return at->near_at[DEV_PART_SCALARS] != DEV_NONE && at->near_at[DEV_PART_MASKS] != DEV_NONE &&
-           at->near_at[DEV_PART_VIEWS] != DEV_NONE && at->near_at[DEV_PART_CODE] != DEV_NONE;
+    return at->near_at[DEV_PART_CODE] != DEV_NONE;
+}
+
+/* Decoded code is of use only beside all parts before it and at least some registers. */
+DEV_FN int dev_code_fits(const struct vm_header *program, const struct dev_warp_layout *at,
+                         uint64_t bytes, uint64_t rest)
+{
+    const uint64_t registers = dev_part_bytes(program, DEV_PART_REGISTERS);
+    const uint64_t some = DEV_STAGE_BYTES + dev_row_bytes(program);
+    for (uint32_t part = 0; part < DEV_PART_CODE; part++) {
+        if (at->near_at[part] == DEV_NONE) return 0;
+    }
+    return bytes <= DEV_NEAR_CODE && (registers < some ? registers : some) <= rest - bytes;
+}
+
+/* Whether a part of so many bytes gets a place in what is left of the room. */
+DEV_FN int dev_part_fits(const struct vm_header *program, const struct dev_warp_layout *at,
+                         uint32_t part, uint64_t bytes, uint32_t room)
+{
+    const uint64_t rest = room - at->used;
+    if (bytes > rest) return 0;
+    if (part == DEV_PART_CODE) return dev_code_fits(program, at, bytes, rest);
+    if (part != DEV_PART_SHARED || at->far_registers == 0 || !dev_layout_quick(at)) return 1;
+    /* Registers are needed more often. */
+    return bytes <= room / 4 && DEV_STAGE_BYTES + dev_row_bytes(program) <= rest - bytes;
 }
 
 /* Registers that do not all fit: puts as many there as the rest of the room takes. */
@@ -95,42 +120,31 @@ DEV_FN void dev_layout_split(const struct vm_header *program, uint32_t room,
                              struct dev_warp_layout *at)
 {
     const uint64_t row = dev_row_bytes(program);
-    const uint32_t rest = room - at->used;
-    if (!dev_layout_decoded(at) || rest < DEV_STAGE_BYTES + row) return;
     at->stage = at->used;
     at->near_at[DEV_PART_REGISTERS] = at->stage + DEV_STAGE_BYTES;
-    at->near_registers = (uint32_t)((rest - DEV_STAGE_BYTES) / row);
+    at->near_registers = (uint32_t)((room - at->near_at[DEV_PART_REGISTERS]) / row);
     at->far_registers = dev_row_count(program) - at->near_registers;
     at->bytes[DEV_PART_REGISTERS] = at->near_registers * row;
-    at->used += DEV_STAGE_BYTES + (uint32_t)at->bytes[DEV_PART_REGISTERS];
-}
-
-/* Whether a part of so many bytes gets a place in what is left of the room. */
-DEV_FN int dev_part_fits(const struct dev_warp_layout *at, uint32_t part, uint64_t bytes,
-                         uint32_t room)
-{
-    if (bytes > room - at->used) return 0;
-    if (part == DEV_PART_CODE) return bytes <= DEV_NEAR_CODE;
-    /* Registers are needed more often. */
-    return part != DEV_PART_SHARED || at->far_registers == 0 || bytes <= room / 4;
+    at->used = at->near_at[DEV_PART_REGISTERS] + (uint32_t)at->bytes[DEV_PART_REGISTERS];
 }
 
 DEV_FN struct dev_warp_layout dev_warp_layout(const struct vm_header *program, uint32_t room)
 {
     struct dev_warp_layout at;
     at.far_at[0] = 0;
-    at.used = at.stage = at.near_registers = at.far_registers = 0;
+    at.used = at.stage = at.lasting = at.near_registers = at.far_registers = 0;
     for (uint32_t part = 0; part < DEV_PARTS; part++) {
         uint64_t bytes = (dev_part_bytes(program, part) + 15u) & ~(uint64_t)15u;
-        int fits = dev_part_fits(&at, part, bytes, room);
+        int fits = dev_part_fits(program, &at, part, bytes, room);
         at.bytes[part] = bytes;
         at.near_at[part] = fits ? at.used : DEV_NONE;
         if (fits) at.used += (uint32_t)bytes;
+        if (part == DEV_PART_CODE) at.lasting = at.used;
         if (part == DEV_PART_REGISTERS && fits) at.near_registers = dev_row_count(program);
         if (part == DEV_PART_REGISTERS && !fits) at.far_registers = dev_row_count(program);
         at.far_at[part + 1] = at.far_at[part] + (part == DEV_PART_CODE ? 0 : bytes);
     }
-    if (at.far_registers != 0) dev_layout_split(program, room, &at);
+    if (at.far_registers != 0 && dev_layout_quick(&at)) dev_layout_split(program, room, &at);
     return at;
 }
 
@@ -232,10 +246,9 @@ DEV_FN void dev_warp_point(struct dev_frame *frame, const struct vm_header *orig
     frame->shared = dev_part_near(room, at, far_frame, DEV_PART_SHARED);
     frame->code = vm_code_at(origin, frame->header.code_offset);
     frame->near_bytes = at->used;
+    frame->lasting_bytes = at->lasting;
     frame->far_parts = dev_layout_far(at);
-    frame->quick = 0;
-    if (dev_layout_decoded(at) && at->near_registers != 0)
-        frame->quick = at->near_at[DEV_PART_CODE];
+    frame->quick = dev_layout_quick(at) ? at->near_at[DEV_PART_CODE] : 0;
 }
 
 /* Decodes the code into the room, where it has a place there. */

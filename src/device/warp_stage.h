@@ -73,7 +73,8 @@ DEV_INLINE void dev_staged_get(const struct dev_span *span, const unsigned char 
     DEV_ROLES(l)
     {
         const uint32_t at = DEV_PLACE(place, l);
-        const struct dev_four four = dev_far_get4(row + (at < span->row ? at : 0));
+        struct dev_four four = {{0, 0, 0, 0}};
+        if (at < span->row) four = dev_far_get4(row + at);
         DEV_UNROLL
         for (uint32_t k = 0; k < DEV_PASS; k++)
             pass->word[k][DEV_MINE(l)] = four.word[k];
