@@ -19,7 +19,7 @@ DEV_INLINE uint32_t dev_get(const unsigned char *from, uint32_t bytes)
     return *(const uint32_t *)(const void *)from;
 #else
     uint32_t word = 0;
-    memcpy(&word, from, bytes);
+    memcpy(&word, from, bytes < 4 ? bytes : 4);
     return word;
 #endif
 }
@@ -47,7 +47,7 @@ DEV_INLINE void dev_set(unsigned char *to, uint32_t value, uint32_t bytes)
     else
         *(uint32_t *)(void *)to = value;
 #else
-    memcpy(to, &value, bytes);
+    memcpy(to, &value, bytes < 4 ? bytes : 4);
 #endif
 }
 
