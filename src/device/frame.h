@@ -77,9 +77,8 @@ struct dev_frame {
     struct dev_run_args args;       /* of a slot that has no run of its own; short.h */
     uint32_t seen;                  /* and whether the application sees what it may write */
     uint32_t near_registers;        /* and how many registers lie in the room, the first ones */
-    uint32_t stage;                 /* and where words of others pass through; 0: there are none */
     uint32_t lasting_bytes;         /* of the room: what the next workgroup finds as it was left */
-    uint32_t reserved[2];
+    uint32_t reserved[3];
 };
 
 static_assert(sizeof(struct dev_frame) % 16 == 0, "copied 16 bytes at a time");

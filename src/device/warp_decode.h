@@ -44,14 +44,16 @@ enum dev_class {
     DEV_CLASS_CONTROL = 5,
     DEV_CLASS_ID = 6,       /* LOCALID or GLOBALID where lanes count up along x */
     DEV_CLASS_LOAD_ONE = 7, /* a scalar from a buffer, at an index that is a scalar */
-    DEV_CLASS_RARE = 8,     /* anything else, or damaged: the other interpreter says */
-    DEV_CLASS_FAR = 9 /* words from words, of which some lie in device memory (warp_stage.h) */
+    DEV_CLASS_RARE = 8      /* anything else, or damaged: the other interpreter says */
 };
 
-/* An operand is its place in the room; of a vector, with this bit. That of a vector which is not in
- * the room is its place among those that are not, with both. */
-#define DEV_EACH 0x80000000u
-#define DEV_FAR  0x40000000u
+/* An operand is its place in the room; of a vector, with the first bit. That of a vector which is
+ * not in the room is its place among all where they lie in device memory, with the second too. Where
+ * an instruction has such a one, and only some lanes take its result, that has the third. */
+#define DEV_EACH          0x80000000u
+#define DEV_FAR           0x40000000u
+#define DEV_SOME          0x20000000u
+#define DEV_OPERAND_PLACE 0x1FFFFFFFu
 
 /* Places in the room are offsets from an origin. On a GPU that is the beginning of shared memory,
  * whose addresses have 32 bits: so they are addresses, and nothing need be added. */
@@ -87,8 +89,10 @@ struct dev_op {
 
 static_assert(sizeof(struct dev_op) == 32, "two loads");
 
-/* Places behind the last one: the loop reads ahead. The first of them says that there is none. */
+/* Places behind the last one: the loop reads ahead. The first of them says that there is none. One
+ * before the first one says where the registers are that are not in the room (warp_far.h). */
 #define DEV_OPS_BEHIND 3u
+#define DEV_OPS_BEFORE 1u
 
 DEV_FN uint32_t dev_op_class(const struct dev_op *op)
 {
@@ -104,7 +108,8 @@ enum dev_words_variant {
     DEV_WORDS_ANY = 3,    /* any other number */
     DEV_WORDS_MASKED = 4, /* any number, with a mask */
     DEV_WORDS_SCALAR = 5,
-    DEV_WORDS_VARIANTS = 6
+    DEV_WORDS_FAR = 6, /* any number, and not all of them lie in the room */
+    DEV_WORDS_VARIANTS = 7
 };
 
 DEV_FN uint32_t dev_words_variant(uint32_t units, uint32_t masked)
@@ -240,13 +245,15 @@ DEV_FN struct dev_op dev_decode(const struct dev_decoder *decoder, const struct 
     }
     if (!sound) class_of = DEV_CLASS_RARE;
     const uint32_t where = op.a | op.b | op.d | (class_of != DEV_CLASS_CONTROL ? op.c : 0);
-    if (where & DEV_FAR) class_of = class_of == DEV_CLASS_WORDS ? DEV_CLASS_FAR : DEV_CLASS_RARE;
+    uint32_t variant = dev_words_variant(decoder->units, in->flags & VM_MASKED);
+    if (class_of == DEV_CLASS_SCALAR) variant = DEV_WORDS_SCALAR;
+    if (where & DEV_FAR) {
+        if (class_of != DEV_CLASS_WORDS) class_of = DEV_CLASS_RARE;
+        if (in->flags & VM_MASKED) op.d |= DEV_SOME;
+        variant = DEV_WORDS_FAR;
+    }
     if (class_of <= DEV_CLASS_SCALAR)
-        op.run = dev_words_run(sources != 0 ? in->op : (uint32_t)VM_OP_MOV,
-                               class_of == DEV_CLASS_SCALAR
-                                   ? (uint32_t)DEV_WORDS_SCALAR
-                                   : dev_words_variant(decoder->units, in->flags & VM_MASKED));
-    if (class_of == DEV_CLASS_FAR) op.run = dev_words_run(in->op, DEV_WORDS_ONE);
+        op.run = dev_words_run(sources != 0 ? in->op : (uint32_t)VM_OP_MOV, variant);
     /* What is no instruction is rare, whatever its number. */
     op.op = (in->op & 0xFFu) | class_of << 8 | (uint32_t)(in->flags & VM_MASKED) << 16;
     return op;

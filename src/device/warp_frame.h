@@ -27,13 +27,6 @@ enum dev_part {
     DEV_PARTS = 7
 };
 
-/* Most bytes of decoded code; programs with more are read where they were loaded. */
-#define DEV_NEAR_CODE 8192u
-
-/* Where words of registers that lie elsewhere pass through: those of three operands (warp_stage.h).
- */
-#define DEV_STAGE_BYTES (3u * DEV_PASS_BYTES)
-
 /* Where the parts lie: bytes from the start of the frame in device memory, and of the room. */
 struct dev_warp_layout {
     uint64_t far_at[DEV_PARTS + 1];
@@ -41,7 +34,6 @@ struct dev_warp_layout {
     uint32_t near_at[DEV_PARTS]; /* DEV_NONE: not there */
     uint32_t near_registers;     /* that lie in the room */
     uint32_t far_registers;      /* that do not */
-    uint32_t stage;              /* in the room; 0: there is none */
     uint32_t lasting;            /* bytes of the room that outlive a workgroup, the first ones */
     uint32_t used;               /* of the room */
 };
@@ -78,29 +70,30 @@ DEV_FN uint64_t dev_part_bytes(const struct vm_header *program, uint32_t part)
     case DEV_PART_REGISTERS:
         return dev_row_count(program) * dev_row_bytes(program);
     case DEV_PART_CODE:
-        return (program->code_count + DEV_OPS_BEHIND) * sizeof(struct dev_op);
+        return (DEV_OPS_BEFORE + program->code_count + DEV_OPS_BEHIND) * sizeof(struct dev_op);
     default:
         return program->shared_bytes;
     }
 }
 
-/* Whether the room has what the loop of decoded code needs; then it has registers too, all of them
- * or the stage and some. */
+/* Whether the room has what the loop of decoded code needs; then it has registers too, at least
+ * one. */
 DEV_FN int dev_layout_quick(const struct dev_warp_layout *at)
 {
     return at->near_at[DEV_PART_CODE] != DEV_NONE;
 }
 
-/* Decoded code is of use only beside all parts before it and at least some registers. */
+/* Decoded code is of use only beside all parts before it and at least a register. Those that find no
+ * place for it cost less than code that is read where it was loaded. */
 DEV_FN int dev_code_fits(const struct vm_header *program, const struct dev_warp_layout *at,
                          uint64_t bytes, uint64_t rest)
 {
     const uint64_t registers = dev_part_bytes(program, DEV_PART_REGISTERS);
-    const uint64_t some = DEV_STAGE_BYTES + dev_row_bytes(program);
+    const uint64_t row = dev_row_bytes(program);
     for (uint32_t part = 0; part < DEV_PART_CODE; part++) {
         if (at->near_at[part] == DEV_NONE) return 0;
     }
-    return bytes <= DEV_NEAR_CODE && (registers < some ? registers : some) <= rest - bytes;
+    return (registers < row ? registers : row) <= rest - bytes;
 }
 
 /* Whether a part of so many bytes gets a place in what is left of the room. */
@@ -110,29 +103,31 @@ DEV_FN int dev_part_fits(const struct vm_header *program, const struct dev_warp_
     const uint64_t rest = room - at->used;
     if (bytes > rest) return 0;
     if (part == DEV_PART_CODE) return dev_code_fits(program, at, bytes, rest);
-    if (part != DEV_PART_SHARED || at->far_registers == 0 || !dev_layout_quick(at)) return 1;
+    const uint64_t row = dev_row_bytes(program);
+    if (part != DEV_PART_SHARED || at->far_registers == 0 || row > rest) return 1;
     /* Registers are needed more often. */
-    return bytes <= room / 4 && DEV_STAGE_BYTES + dev_row_bytes(program) <= rest - bytes;
+    return bytes <= room / 4 && row <= rest - bytes;
 }
 
-/* Registers that do not all fit: puts as many there as the rest of the room takes. */
+/* Registers that do not all fit: puts as many there as the rest of the room takes, if any. */
 DEV_FN void dev_layout_split(const struct vm_header *program, uint32_t room,
                              struct dev_warp_layout *at)
 {
     const uint64_t row = dev_row_bytes(program);
-    at->stage = at->used;
-    at->near_at[DEV_PART_REGISTERS] = at->stage + DEV_STAGE_BYTES;
-    at->near_registers = (uint32_t)((room - at->near_at[DEV_PART_REGISTERS]) / row);
-    at->far_registers = dev_row_count(program) - at->near_registers;
-    at->bytes[DEV_PART_REGISTERS] = at->near_registers * row;
-    at->used = at->near_at[DEV_PART_REGISTERS] + (uint32_t)at->bytes[DEV_PART_REGISTERS];
+    const uint32_t count = (uint32_t)((room - at->used) / row);
+    if (count == 0) return;
+    at->near_registers = count;
+    at->far_registers = dev_row_count(program) - count;
+    at->near_at[DEV_PART_REGISTERS] = at->used;
+    at->bytes[DEV_PART_REGISTERS] = count * row;
+    at->used += (uint32_t)at->bytes[DEV_PART_REGISTERS];
 }
 
 DEV_FN struct dev_warp_layout dev_warp_layout(const struct vm_header *program, uint32_t room)
 {
     struct dev_warp_layout at;
     at.far_at[0] = 0;
-    at.used = at.stage = at.lasting = at.near_registers = at.far_registers = 0;
+    at.used = at.lasting = at.near_registers = at.far_registers = 0;
     for (uint32_t part = 0; part < DEV_PARTS; part++) {
         uint64_t bytes = (dev_part_bytes(program, part) + 15u) & ~(uint64_t)15u;
         int fits = dev_part_fits(program, &at, part, bytes, room);
@@ -144,7 +139,7 @@ DEV_FN struct dev_warp_layout dev_warp_layout(const struct vm_header *program, u
         if (part == DEV_PART_REGISTERS && !fits) at.far_registers = dev_row_count(program);
         at.far_at[part + 1] = at.far_at[part] + (part == DEV_PART_CODE ? 0 : bytes);
     }
-    if (at.far_registers != 0 && dev_layout_quick(&at)) dev_layout_split(program, room, &at);
+    if (at.far_registers != 0) dev_layout_split(program, room, &at);
     return at;
 }
 
@@ -242,13 +237,15 @@ DEV_FN void dev_warp_point(struct dev_frame *frame, const struct vm_header *orig
     if (far_frame != NULL)
         frame->far_registers = (uint32_t *)(void *)(far_frame + at->far_at[DEV_PART_REGISTERS]);
     frame->near_registers = at->near_registers;
-    frame->stage = at->stage;
     frame->shared = dev_part_near(room, at, far_frame, DEV_PART_SHARED);
     frame->code = vm_code_at(origin, frame->header.code_offset);
     frame->near_bytes = at->used;
     frame->lasting_bytes = at->lasting;
     frame->far_parts = dev_layout_far(at);
-    frame->quick = dev_layout_quick(at) ? at->near_at[DEV_PART_CODE] : 0;
+    frame->quick = 0;
+    if (dev_layout_quick(at))
+        frame->quick =
+            at->near_at[DEV_PART_CODE] + DEV_OPS_BEFORE * (uint32_t)sizeof(struct dev_op);
 }
 
 /* Decodes the code into the room, where it has a place there. */
@@ -271,7 +268,12 @@ DEV_FN void dev_warp_code(struct dev_frame *frame, const struct dev_warp_layout 
             ops[i] = dev_decode(&decoder, &in, i);
         }
     }
-    DEV_FIRST ops[frame->header.code_count].op = DEV_CLASS_RARE << 8; /* and there it ends */
+    DEV_FIRST
+    {
+        ops[frame->header.code_count].op = DEV_CLASS_RARE << 8; /* and there it ends */
+        *(dev_word64 *)(void *)(ops - DEV_OPS_BEFORE) =
+            (dev_word64)(uintptr_t)frame->far_registers;
+    }
 }
 
 /* A block of bytecode as a handle has it. */

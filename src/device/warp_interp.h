@@ -11,7 +11,6 @@
 #define VYRE_DEVICE_WARP_INTERP_H
 
 #include "device/warp_insn.h"
-#include "device/warp_stage.h"
 
 DEV_FN void dev_quick_open(struct dev_quick *q, struct dev_frame *frame)
 {
@@ -85,8 +84,6 @@ DEV_INLINE uint32_t dev_quick_other(struct dev_quick *q, struct dev_frame *frame
         end = dev_quick_load_one(q, op, &lost);
     } else if (class_of == DEV_CLASS_ID) {
         dev_quick_id(q, op);
-    } else if (class_of == DEV_CLASS_FAR) {
-        dev_staged_words(dev_staged_of(q, op), *op, frame);
     } else {
         dev_frame_keep(frame, q->pc, q->level, q->steps);
         end = dev_core_run(frame, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * Words from words, of programs that fit a warp's room: a function for each instruction of that
- * kind, from the rows of opcodes.def, and for each variant of how it is called. Decoded code names
+ * Words from words, of programs whose code is in a warp's room: a function for each instruction of
+ * that kind, from the rows of opcodes.def, and for each variant of how it is called. Decoded code names
  * its functions (warp_decode.h): a switch over as many instructions would be six branches one
  * after the other on a GPU, and a warp that waits for a branch does nothing else.
  *
@@ -10,7 +10,7 @@
 #ifndef VYRE_DEVICE_WARP_WORDS_H
 #define VYRE_DEVICE_WARP_WORDS_H
 
-#include "device/warp_near.h"
+#include "device/warp_far.h"
 
 /* What a function is called with: operands as in struct dev_op, the rest as in struct dev_span;
  * single words, so that they stay in registers. */
@@ -62,6 +62,29 @@ typedef void (*dev_words_fn)(DEV_WORDS_PARAMETERS);
         dev_quads_set(&span, place + done, d, how, &result);                                       \
     }
 
+/* Words of device memory take long to come: those of two passes are under way together. */
+#define DEV_WORDS_FAR_BODY(sources, expression)                                                    \
+    unsigned char *registers = dev_far_registers(&span);                                           \
+    for (uint32_t done = place; done < place + row; done += 2 * DEV_PASS_BYTES) {                  \
+        struct dev_pass pa, pb, pc, qa, qb, qc, result, first;                                     \
+        dev_far_quads(&span, registers, done, a_at, &pa);                                          \
+        dev_far_quads(&span, registers, done + DEV_PASS_BYTES, a_at, &qa);                         \
+        pb = pc = pa, qb = qc = qa;                                                                \
+        if ((sources) >= 2) {                                                                      \
+            dev_far_quads(&span, registers, done, b_at, &pb);                                      \
+            dev_far_quads(&span, registers, done + DEV_PASS_BYTES, b_at, &qb);                     \
+        }                                                                                          \
+        if ((sources) >= 3) {                                                                      \
+            dev_far_quads(&span, registers, done, c_at, &pc);                                      \
+            dev_far_quads(&span, registers, done + DEV_PASS_BYTES, c_at, &qc);                     \
+        }                                                                                          \
+        DEV_COMPUTE(expression)                                                                    \
+        first = result, pa = qa, pb = qb, pc = qc;                                                 \
+        DEV_COMPUTE(expression)                                                                    \
+        dev_far_quads_set(&span, registers, done, d, &first);                                      \
+        dev_far_quads_set(&span, registers, done + DEV_PASS_BYTES, d, &result);                    \
+    }
+
 /* Every lane computes a scalar, the first one writes it. */
 #define DEV_WORDS_SCALAR_BODY(expression)                                                          \
     const uint32_t a = dev_near_get(room, a_at), b = dev_near_get(room, b_at),                     \
@@ -75,7 +98,8 @@ typedef void (*dev_words_fn)(DEV_WORDS_PARAMETERS);
     DEV_WORDS_FN(name, two, DEV_WORDS_TWO_BODY(sources, expression))                               \
     DEV_WORDS_FN(name, any, DEV_WORDS_ANY_BODY(DEV_QUADS_PART, sources, expression))               \
     DEV_WORDS_FN(name, masked, DEV_WORDS_ANY_BODY(DEV_QUADS_MASKED, sources, expression))          \
-    DEV_WORDS_FN(name, scalar, DEV_WORDS_SCALAR_BODY(expression))
+    DEV_WORDS_FN(name, scalar, DEV_WORDS_SCALAR_BODY(expression))                                  \
+    DEV_WORDS_FN(name, far, DEV_WORDS_FAR_BODY(sources, expression))
 
 #define DEV_WORDS_W1(name, expression) DEV_WORDS(name, 1, expression)
 #define DEV_WORDS_W2(name, expression) DEV_WORDS(name, 2, expression)
@@ -91,12 +115,13 @@ DEV_WORDS(MOV, 1, a)
 
 /* The functions by opcode; MOV, which comes late, stands in the place of none. */
 #define DEV_WORDS_ROW(name)                                                                        \
-    {dev_words_##name##_part, dev_words_##name##_one,    dev_words_##name##_two,                   \
-     dev_words_##name##_any,  dev_words_##name##_masked, dev_words_##name##_scalar},
+    {dev_words_##name##_part,   dev_words_##name##_one,    dev_words_##name##_two,                 \
+     dev_words_##name##_any,    dev_words_##name##_masked, dev_words_##name##_scalar,              \
+     dev_words_##name##_far},
 #define DEV_WORDS_ROW_W1(name) DEV_WORDS_ROW(name)
 #define DEV_WORDS_ROW_W2(name) DEV_WORDS_ROW(name)
 #define DEV_WORDS_ROW_W3(name) DEV_WORDS_ROW(name)
-#define DEV_WORDS_ROW_D1(name) {0, 0, 0, 0, 0, 0},
+#define DEV_WORDS_ROW_D1(name) {0, 0, 0, 0, 0, 0, 0},
 #define DEV_WORDS_ROW_D2       DEV_WORDS_ROW_D1
 #define DEV_WORDS_ROW_C1       DEV_WORDS_ROW_D1
 #define DEV_WORDS_ROW_C2       DEV_WORDS_ROW_D1

@@ -23,7 +23,7 @@ static struct vm_header some_program(uint64_t *state)
     program.scalar_count = below(state, 200);
     program.level_count = below(state, 10);
     program.buffer_count = below(state, 12);
-    program.code_count = 1 + below(state, 300);
+    program.code_count = 1 + below(state, 600);
     program.shared_bytes = below(state, 2) ? 16 * below(state, 1024) : 0;
     return program;
 }
@@ -46,17 +46,13 @@ static uint32_t extents(const struct dev_warp_layout *at, struct extent *extent)
         extent[count].from = at->near_at[part];
         extent[count++].to = at->near_at[part] + at->bytes[part];
     }
-    if (at->stage != 0) {
-        extent[count].from = at->stage;
-        extent[count++].to = at->stage + DEV_STAGE_BYTES;
-    }
     return count;
 }
 
 /* Parts apart from each other, at multiples of 16 bytes, within what is used, that in the room. */
 static int apart(const struct dev_warp_layout *at, uint32_t room)
 {
-    struct extent extent[DEV_PARTS + 1];
+    struct extent extent[DEV_PARTS];
     uint32_t count = extents(at, extent);
     for (uint32_t i = 0; i < count; i++) {
         if (extent[i].from % 16 != 0 || extent[i].to > at->used) return 0;
@@ -66,14 +62,21 @@ static int apart(const struct dev_warp_layout *at, uint32_t room)
     return at->used <= room;
 }
 
-/* Every register has one place, and there is a stage where they have places of two kinds. */
-static int registers_placed(const struct vm_header *program, const struct dev_warp_layout *at)
+/* Whether some registers lie in the room, and some do not. */
+static int is_split(const struct dev_warp_layout *at)
+{
+    return at->near_registers != 0 && at->far_registers != 0;
+}
+
+/* Every register has one place; where one has none in the room there is none left. */
+static int registers_placed(const struct vm_header *program, const struct dev_warp_layout *at,
+                            uint32_t room)
 {
     const int near = at->near_at[DEV_PART_REGISTERS] != DEV_NONE;
     const uint32_t kept = near ? at->near_registers : at->far_registers;
     return at->near_registers + at->far_registers == dev_row_count(program) &&
            near == (at->near_registers != 0) &&
-           (at->stage != 0) == (near && at->far_registers != 0) &&
+           (at->far_registers == 0 || room - at->used < dev_row_bytes(program)) &&
            at->bytes[DEV_PART_REGISTERS] == kept * dev_row_bytes(program);
 }
 
@@ -86,15 +89,23 @@ static uint64_t up_to_code(const struct vm_header *program)
     return bytes;
 }
 
-/* Code that is not in the room is too long, or leaves registers no place. */
+/* Code that is not in the room is too long for it, or leaves registers no place. */
 static int code_placed(const struct vm_header *program, const struct dev_warp_layout *at,
                        uint32_t room)
 {
-    const uint64_t some = DEV_STAGE_BYTES + dev_row_bytes(program);
+    const uint64_t some = dev_row_bytes(program);
     const uint64_t all = dev_part_bytes(program, DEV_PART_REGISTERS);
     const int fits = up_to_code(program) + (all < some ? all : some) <= room;
-    const int is_short = dev_part_bytes(program, DEV_PART_CODE) <= DEV_NEAR_CODE;
-    return (at->near_at[DEV_PART_CODE] != DEV_NONE) == (fits && is_short);
+    return (at->near_at[DEV_PART_CODE] != DEV_NONE) == fits;
+}
+
+/* Bytes of the room that the parts before the registers take. */
+static uint64_t up_to_registers(const struct vm_header *program, const struct dev_warp_layout *at)
+{
+    uint64_t bytes = 0;
+    for (uint32_t part = 0; part < DEV_PART_REGISTERS; part++)
+        if (at->near_at[part] != DEV_NONE) bytes += (dev_part_bytes(program, part) + 15) / 16 * 16;
+    return bytes;
 }
 
 /* Workgroup memory that is not there has no place, or would take registers too much of theirs. */
@@ -102,10 +113,11 @@ static int shared_placed(const struct vm_header *program, const struct dev_warp_
                          uint32_t room)
 {
     const uint64_t bytes = program->shared_bytes;
-    if (at->near_at[DEV_PART_SHARED] != DEV_NONE) return at->stage == 0 || bytes <= room / 4;
-    if (at->stage == 0) return bytes > room - at->used;
-    return bytes > room / 4 ||
-           up_to_code(program) + bytes + DEV_STAGE_BYTES + dev_row_bytes(program) > room;
+    const int here = at->near_at[DEV_PART_SHARED] != DEV_NONE;
+    const uint64_t rest = room - up_to_registers(program, at), row = dev_row_bytes(program);
+    if (at->far_registers == 0) return here || bytes > room - at->used;
+    if (row > rest) return here == (bytes <= rest);
+    return here == (bytes <= room / 4 && bytes + row <= rest);
 }
 
 /* What a workgroup leaves to the next comes before what it does not. */
@@ -117,7 +129,7 @@ static int lasting_first(const struct dev_warp_layout *at)
             return 0;
     for (uint32_t i = 0; i < 2; i++)
         if (at->near_at[passing[i]] < at->lasting) return 0; /* DEV_NONE is above all */
-    return at->stage == 0 || at->stage >= at->lasting;
+    return 1;
 }
 
 static void check_programs(void)
@@ -129,11 +141,11 @@ static void check_programs(void)
         const uint32_t room = some_room(&state);
         const struct dev_warp_layout at = dev_warp_layout(&program, room);
         overlaps += !apart(&at, room);
-        lost += !registers_placed(&program, &at);
+        lost += !registers_placed(&program, &at, room);
         code += !code_placed(&program, &at, room);
         shared += !shared_placed(&program, &at, room);
         lasting += !lasting_first(&at);
-        split += at.stage != 0;
+        split += (uint32_t)is_split(&at);
         whole += (uint32_t)dev_layout_near(&at);
     }
     ok(split > 10000 && whole > 10000, "%u programs with some registers in the room, %u whole ones",
@@ -157,7 +169,7 @@ static void check_rows(void)
     uint32_t kept = 0;
     for (program.register_count = 16; program.register_count <= 64; program.register_count++) {
         const struct dev_warp_layout at = dev_warp_layout(&program, room);
-        kept += at.stage != 0 && at.lasting <= room - sizeof(struct dev_rows);
+        kept += is_split(&at) && at.lasting <= room - sizeof(struct dev_rows);
     }
     is_u64(kept, 64 - 16 + 1, "programs whose code outlives chunks of other slots");
 }
