@@ -248,9 +248,12 @@ DEV_NO_INLINE struct dev_lean_end dev_aide_other(struct dev_runtime *rt, struct 
                                                  uint32_t group, struct dev_lean_job job)
 {
     struct dev_lean_end end;
+    uint32_t turns = 0;
     dev_warp_begin(frame, group, job.args);
     dev_limit_set(frame, job.budget);
-    end.how = dev_frame_run_here(rt, frame);
+    do
+        end.how = dev_frame_run_here(rt, frame);
+    while (dev_short_goes_on(end.how, turns++));
     end.steps = dev_saturated(frame->steps);
     end.out_of_bounds = frame->out_of_bounds;
     end.left = 1;

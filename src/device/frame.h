@@ -86,6 +86,13 @@ static_assert(sizeof(struct dev_frame) % 16 == 0, "copied 16 bytes at a time");
 /* How a turn of a frame ended. */
 enum dev_frame_end { DEV_FRAME_ENDED = 0, DEV_FRAME_FAULT = 1, DEV_FRAME_TURN_OVER = 2 };
 
+/* Whether a short program, which is run in one go, goes on after a turn that ended so: it has only
+ * printed (warp_print.h). `turns` were there before; it has no more instructions that may print. */
+DEV_FN int dev_short_goes_on(uint32_t how, uint32_t turns)
+{
+    return how == DEV_FRAME_TURN_OVER && turns < VM_SHORT_CODE;
+}
+
 DEV_FN uint64_t dev_frame_round(uint64_t bytes)
 {
     return (bytes + 63u) & ~(uint64_t)63u;

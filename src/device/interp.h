@@ -122,6 +122,7 @@ DEV_NO_INLINE void dev_print(struct dev_frame *frame, const struct vm_insn *in)
                             frame->log_place};
         dev_log_append(frame->log, word);
     }
+    frame->limit = frame->steps; /* it may have waited for others that print */
 }
 
 DEV_NO_INLINE uint32_t dev_trap_if(struct dev_frame *frame, const struct vm_insn *in)

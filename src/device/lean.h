@@ -276,6 +276,7 @@ DEV_NO_INLINE struct dev_lean_end dev_lean_leave(struct dev_frame *frame, struct
     const unsigned char *room = (const unsigned char *)frame;
     const struct dev_lean_layout at = dev_lean_layout(frame);
     struct dev_lean_end end;
+    uint32_t turns = 0;
     dev_warp_begin(frame, state.number, job.args);
     DEV_ROLES(l)
     {
@@ -295,7 +296,9 @@ DEV_NO_INLINE struct dev_lean_end dev_lean_leave(struct dev_frame *frame, struct
     }
     DEV_FIRST frame->limit = job.budget;
     dev_frame_keep(frame, pc, state.level, state.steps);
-    end.how = dev_quick_run(frame);
+    do
+        end.how = dev_quick_run(frame);
+    while (dev_short_goes_on(end.how, turns++));
     end.steps = dev_saturated(frame->steps);
     end.out_of_bounds = frame->out_of_bounds;
     end.left = 1;

@@ -188,7 +188,10 @@ DEV_FN void dev_short_run(struct dev_runtime *rt, struct dev_frame *frame,
     for (uint32_t number = 0; number < total && done->end.fault == 0; number++) {
         dev_warp_begin(frame, number, grid);
         dev_limit_set(frame, rt->step_budget);
-        uint32_t how = dev_frame_run(rt, frame);
+        uint32_t how, turns = 0;
+        do
+            how = dev_frame_run(rt, frame);
+        while (dev_short_goes_on(how, turns++));
         steps += frame->steps;
         out_of_bounds += frame->out_of_bounds;
         if (how == DEV_FRAME_ENDED) {

@@ -8,6 +8,7 @@
 #define VYRE_DEVICE_WARP_INSN_H
 
 #include "device/warp_near_memory.h"
+#include "device/warp_print.h"
 
 DEV_FN void dev_core_subgroup(struct dev_core *core, const struct vm_insn *in)
 {
@@ -32,23 +33,6 @@ DEV_FN void dev_core_subgroup(struct dev_core *core, const struct vm_insn *in)
         }
         dev_warp_sync();
         dev_put_unit(core, in, 0, u, out);
-    }
-    dev_warp_sync();
-}
-
-DEV_FN void dev_core_print(struct dev_core *core, const struct vm_insn *in)
-{
-    const struct dev_source a = dev_source(core, in->a), b = dev_source(core, in->b);
-    const uint32_t *mask = dev_core_mask(core, core->level);
-    dev_warp_sync();
-    DEV_FIRST
-    {
-        for (uint32_t i = 0; i < core->lanes; i++) {
-            if (!(mask[i / DEV_WARP] >> i % DEV_WARP & 1)) continue;
-            uint32_t word[4] = {in->imm, a.word[i & a.each], b.word[i & b.each],
-                                core->frame->log_place};
-            dev_log_append(core->frame->log, word);
-        }
     }
     dev_warp_sync();
 }
@@ -357,6 +341,7 @@ DEV_INLINE uint32_t dev_core_one(struct dev_core *core)
         end = DEV_FRAME_FAULT;
     } else {
         core->pc++;
+        if (in.op == VM_OP_PRINT) end = DEV_FRAME_TURN_OVER;
     }
     return end;
 }
