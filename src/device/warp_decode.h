@@ -48,8 +48,8 @@ enum dev_class {
 };
 
 /* An operand is its place in the room; of a vector, with the first bit. That of a vector which is
- * not in the room is its place among all where they lie in device memory, with the second too. Where
- * an instruction has such a one, and only some lanes take its result, that has the third. */
+ * not in the room is its place among all where they lie in device memory, with the second too.
+ * Where an instruction has such a one, and only some lanes take its result, that has the third. */
 #define DEV_EACH          0x80000000u
 #define DEV_FAR           0x40000000u
 #define DEV_SOME          0x20000000u

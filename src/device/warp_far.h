@@ -23,30 +23,10 @@ DEV_FN struct dev_four dev_far_get4(const unsigned char *from)
     return four;
 }
 
-/* Stores those with a bit in `takers`, without a branch. */
+/* Stores those with a bit in `takers`. */
 DEV_FN void dev_far_set_some(unsigned char *to, uint32_t takers, struct dev_four four)
 {
-    asm volatile("{ .reg .pred p;\n\t"
-                 ".reg .pred q;\n\t"
-                 ".reg .b32 bit;\n\t"
-                 "setp.eq.u32 p, %0, 15;\n\t"
-                 "@p st.v4.u32 [%1], {%2, %3, %4, %5};\n\t"
-                 "and.b32 bit, %0, 1;\n\t"
-                 "setp.ne.and.u32 q, bit, 0, !p;\n\t"
-                 "@q st.u32 [%1], %2;\n\t"
-                 "and.b32 bit, %0, 2;\n\t"
-                 "setp.ne.and.u32 q, bit, 0, !p;\n\t"
-                 "@q st.u32 [%1 + 4], %3;\n\t"
-                 "and.b32 bit, %0, 4;\n\t"
-                 "setp.ne.and.u32 q, bit, 0, !p;\n\t"
-                 "@q st.u32 [%1 + 8], %4;\n\t"
-                 "and.b32 bit, %0, 8;\n\t"
-                 "setp.ne.and.u32 q, bit, 0, !p;\n\t"
-                 "@q st.u32 [%1 + 12], %5; }"
-                 :
-                 : "r"(takers), "l"(to), "r"(four.word[0]), "r"(four.word[1]), "r"(four.word[2]),
-                   "r"(four.word[3])
-                 : "memory");
+    DEV_SET_SOME("st", "l", to);
 }
 
 DEV_FN unsigned char *dev_far_room(dev_near base, uint32_t at)

@@ -83,8 +83,8 @@ DEV_FN int dev_layout_quick(const struct dev_warp_layout *at)
     return at->near_at[DEV_PART_CODE] != DEV_NONE;
 }
 
-/* Decoded code is of use only beside all parts before it and at least a register. Those that find no
- * place for it cost less than code that is read where it was loaded. */
+/* Decoded code is of use only beside all parts before it and at least a register. Those that find
+ * no place for it cost less than code that is read where it was loaded. */
 DEV_FN int dev_code_fits(const struct vm_header *program, const struct dev_warp_layout *at,
                          uint64_t bytes, uint64_t rest)
 {
@@ -271,8 +271,7 @@ DEV_FN void dev_warp_code(struct dev_frame *frame, const struct dev_warp_layout 
     DEV_FIRST
     {
         ops[frame->header.code_count].op = DEV_CLASS_RARE << 8; /* and there it ends */
-        *(dev_word64 *)(void *)(ops - DEV_OPS_BEFORE) =
-            (dev_word64)(uintptr_t)frame->far_registers;
+        *(dev_word64 *)(void *)(ops - DEV_OPS_BEFORE) = (dev_word64)(uintptr_t)frame->far_registers;
     }
 }
 

@@ -95,29 +95,33 @@ DEV_FN void dev_near_set4_below(dev_near base, uint32_t at, uint32_t end, struct
                  : "memory");
 }
 
+/* `st` is the store, `kind` the letter of its address. */
+#    define DEV_SET_SOME(st, kind, address)                                                        \
+        asm volatile("{ .reg .pred p;\n\t"                                                         \
+                     ".reg .pred q;\n\t"                                                           \
+                     ".reg .b32 bit;\n\t"                                                          \
+                     "setp.eq.u32 p, %0, 15;\n\t"                                                  \
+                     "@p " st ".v4.u32 [%1], {%2, %3, %4, %5};\n\t"                                \
+                     "and.b32 bit, %0, 1;\n\t"                                                     \
+                     "setp.ne.and.u32 q, bit, 0, !p;\n\t"                                          \
+                     "@q " st ".u32 [%1], %2;\n\t"                                                 \
+                     "and.b32 bit, %0, 2;\n\t"                                                     \
+                     "setp.ne.and.u32 q, bit, 0, !p;\n\t"                                          \
+                     "@q " st ".u32 [%1 + 4], %3;\n\t"                                             \
+                     "and.b32 bit, %0, 4;\n\t"                                                     \
+                     "setp.ne.and.u32 q, bit, 0, !p;\n\t"                                          \
+                     "@q " st ".u32 [%1 + 8], %4;\n\t"                                             \
+                     "and.b32 bit, %0, 8;\n\t"                                                     \
+                     "setp.ne.and.u32 q, bit, 0, !p;\n\t"                                          \
+                     "@q " st ".u32 [%1 + 12], %5; }"                                              \
+                     :                                                                             \
+                     : "r"(takers), kind(address), "r"(four.word[0]), "r"(four.word[1]),           \
+                       "r"(four.word[2]), "r"(four.word[3])                                        \
+                     : "memory")
+
 DEV_FN void dev_near_set_some(dev_near base, uint32_t at, uint32_t takers, struct dev_four four)
 {
-    asm volatile("{ .reg .pred p;\n\t"
-                 ".reg .pred q;\n\t"
-                 ".reg .b32 bit;\n\t"
-                 "setp.eq.u32 p, %0, 15;\n\t"
-                 "@p st.shared.v4.u32 [%1], {%2, %3, %4, %5};\n\t"
-                 "and.b32 bit, %0, 1;\n\t"
-                 "setp.ne.and.u32 q, bit, 0, !p;\n\t"
-                 "@q st.shared.u32 [%1], %2;\n\t"
-                 "and.b32 bit, %0, 2;\n\t"
-                 "setp.ne.and.u32 q, bit, 0, !p;\n\t"
-                 "@q st.shared.u32 [%1 + 4], %3;\n\t"
-                 "and.b32 bit, %0, 4;\n\t"
-                 "setp.ne.and.u32 q, bit, 0, !p;\n\t"
-                 "@q st.shared.u32 [%1 + 8], %4;\n\t"
-                 "and.b32 bit, %0, 8;\n\t"
-                 "setp.ne.and.u32 q, bit, 0, !p;\n\t"
-                 "@q st.shared.u32 [%1 + 12], %5; }"
-                 :
-                 : "r"(takers), "r"(base + at), "r"(four.word[0]), "r"(four.word[1]),
-                   "r"(four.word[2]), "r"(four.word[3])
-                 : "memory");
+    DEV_SET_SOME("st.shared", "r", base + at);
 }
 
 DEV_FN struct dev_op dev_near_op(dev_near base, uint32_t at)

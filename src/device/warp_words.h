@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
  * Words from words, of programs whose code is in a warp's room: a function for each instruction of
- * that kind, from the rows of opcodes.def, and for each variant of how it is called. Decoded code names
- * its functions (warp_decode.h): a switch over as many instructions would be six branches one
+ * that kind, from the rows of opcodes.def, and for each variant of how it is called. Decoded code
+ * names its functions (warp_decode.h): a switch over as many instructions would be six branches one
  * after the other on a GPU, and a warp that waits for a branch does nothing else.
  *
  * Those that most programs call have no loops and, but for what an expression needs, no branches.
@@ -115,8 +115,8 @@ DEV_WORDS(MOV, 1, a)
 
 /* The functions by opcode; MOV, which comes late, stands in the place of none. */
 #define DEV_WORDS_ROW(name)                                                                        \
-    {dev_words_##name##_part,   dev_words_##name##_one,    dev_words_##name##_two,                 \
-     dev_words_##name##_any,    dev_words_##name##_masked, dev_words_##name##_scalar,              \
+    {dev_words_##name##_part, dev_words_##name##_one,    dev_words_##name##_two,                   \
+     dev_words_##name##_any,  dev_words_##name##_masked, dev_words_##name##_scalar,                \
      dev_words_##name##_far},
 #define DEV_WORDS_ROW_W1(name) DEV_WORDS_ROW(name)
 #define DEV_WORDS_ROW_W2(name) DEV_WORDS_ROW(name)

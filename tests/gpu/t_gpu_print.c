@@ -104,11 +104,12 @@ static void check_lanes(struct printer *self, uint32_t lanes, uint64_t runs)
     struct source_text made = {0};
     uint32_t wrong = 0, most = 0;
     vyre_error err;
-    source_add(&made,
-               "@workgroup(%u)\nkernel some(u32 seed, u32 by, u32 from, u32 less)\n{\n"
-               "    if ((i * by + from) %% 97 < less) print(\"%%u %%u\", i, i * 2654435761 + seed);\n"
-               "}\n",
-               lanes);
+    source_add(
+        &made,
+        "@workgroup(%u)\nkernel some(u32 seed, u32 by, u32 from, u32 less)\n{\n"
+        "    if ((i * by + from) %% 97 < less) print(\"%%u %%u\", i, i * 2654435761 + seed);\n"
+        "}\n",
+        lanes);
     vyre_program *program = load(self->rt, made.text);
     printer_read(self);
     for (uint64_t run = 0; run < runs; run++) {
@@ -139,9 +140,10 @@ static void check_crowd(struct printer *self, uint32_t groups, uint32_t rounds)
     vyre_completion end;
     uint64_t written = 0, read = 0, wrong = 0;
     vyre_error err;
-    source_add(&made, "@workgroup(96)\nkernel crowd(u32 seed, u32 rounds)\n{\n"
-                      "    for (u32 k = 0; k < rounds; k++)\n"
-                      "        if (i %% 3 != 0) print(\"%%u %%u\", i, i * 2654435761 + seed);\n}\n");
+    source_add(&made,
+               "@workgroup(96)\nkernel crowd(u32 seed, u32 rounds)\n{\n"
+               "    for (u32 k = 0; k < rounds; k++)\n"
+               "        if (i %% 3 != 0) print(\"%%u %%u\", i, i * 2654435761 + seed);\n}\n");
     vyre_program *program = load(self->rt, made.text);
     printer_read(self);
     const uint64_t ticket = start(self, program, groups, scalar, 2, 0);
@@ -201,8 +203,7 @@ static void is_late(struct printer *self, vyre_program *program, const uint32_t 
                     uint32_t scalars, const char *what)
 {
     vyre_error err;
-    vyre_completion end =
-        wait_for(self->queue, start(self, program, 1, scalar, scalars, 1000000));
+    vyre_completion end = wait_for(self->queue, start(self, program, 1, scalar, scalars, 1000000));
     ok(end.outcome == VYRE_FAULTED && end.fault == VYRE_FAULT_DEADLINE,
        "%s ends by its deadline: outcome %u, fault %u", what, end.outcome, end.fault);
     must(vyre_program_unload(program, &err), &err);
