@@ -62,12 +62,14 @@ static int run_round(struct bench *bench, const uint8_t wanted[BENCH_MAX_LINES],
 /* --only fits no line: says which there are. */
 static int no_such_line(const struct bench *bench, const char *only)
 {
+    static const char others[] = "; another --backend or --place has others";
     char names[3072] = "use a part of one of these:";
     size_t used = strlen(names);
     for (uint32_t line = 0; line < bench->table->line_count && used < sizeof names; line++) {
         int n = snprintf(names + used, sizeof names - used, " %s", bench_line_name(bench, line));
         used += n < 0 ? 0 : (size_t)n;
     }
+    if (used + sizeof others <= sizeof names) memcpy(names + used, others, sizeof others);
     cli_complain("no line's name contains what --only says", only, names);
     return CLI_EXIT_MISUSE;
 }

@@ -31,6 +31,8 @@ DEV_FN uint64_t dev_print_unit(const struct dev_printed *printed, uint32_t unit,
                                enum dev_print_step step)
 {
     const uint32_t active = printed->mask[unit];
+    const uint64_t next = number + dev_popcount(active);
+    if (next <= printed->least) return next;
     DEV_ROLES(l)
     {
         const uint64_t mine = number + dev_popcount(active & ((1u << l) - 1u));
@@ -49,7 +51,7 @@ DEV_FN uint64_t dev_print_unit(const struct dev_printed *printed, uint32_t unit,
             }
         }
     }
-    return number + dev_popcount(active);
+    return next;
 }
 
 /* Returns the number behind the last record. */
@@ -79,6 +81,7 @@ DEV_FN void dev_core_print(struct dev_core *core, const struct vm_insn *in)
         dev_lock(&printed.log->lock);
         count = dev_load64_relaxed(&printed.log->count);
     }
+    dev_warp_sync(); /* the lock is everybody's */
     count = dev_warp_first64(count);
     printed.least = count;
     if (core->active > DEV_LOG_RECORDS) printed.least += core->active - DEV_LOG_RECORDS;

@@ -299,7 +299,11 @@ static uint8_t check_print(struct lang_unit *unit, struct lang_expr *call)
     const char *text = unit->request->text;
     for (uint32_t i = format->span.at + 1; i + 1 < format->span.at + format->span.length; i++) {
         if (text[i] == '\\') i++;
-        if (text[i] != '%' || i + 2 >= format->span.at + format->span.length) continue;
+        if (text[i] != '%') continue;
+        if (i + 2 >= format->span.at + format->span.length) {
+            wrong_print(unit, (struct lang_span){i, 1}, "a single % ends the text", "write %%");
+            return call->type;
+        }
         char conversion = text[++i];
         if (conversion == '%') continue;
         struct lang_span at = {i - 1, 2};

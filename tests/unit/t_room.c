@@ -89,14 +89,16 @@ static uint64_t up_to_code(const struct vm_header *program)
     return bytes;
 }
 
-/* Code that is not in the room is too long for it, or leaves registers no place. */
+/* Code that is not in the room is too long for it, or leaves registers no place. Where it is there
+ * is a place before it too, and the loop reads two behind it. */
 static int code_placed(const struct vm_header *program, const struct dev_warp_layout *at,
                        uint32_t room)
 {
     const uint64_t some = dev_row_bytes(program);
     const uint64_t all = dev_part_bytes(program, DEV_PART_REGISTERS);
     const int fits = up_to_code(program) + (all < some ? all : some) <= room;
-    return (at->near_at[DEV_PART_CODE] != DEV_NONE) == fits;
+    const uint64_t least = (1 + program->code_count + 2ull) * sizeof(struct dev_op);
+    return (at->near_at[DEV_PART_CODE] != DEV_NONE) == fits && at->bytes[DEV_PART_CODE] >= least;
 }
 
 /* Bytes of the room that the parts before the registers take. */
