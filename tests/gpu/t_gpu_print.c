@@ -23,7 +23,7 @@ struct printer {
     vyre *rt;
     vyre_queue *queue;
     uint64_t cursor, lost;
-    vyre_log_record record[2 * RING];
+    vyre_log_record record[RING];
     size_t count;
 };
 
