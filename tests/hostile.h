@@ -14,6 +14,7 @@
 struct bystander {
     vyre_queue *queue;
     uint32_t wrong;
+    vyre_completion first_wrong;
     _Atomic uint32_t stop, ran;
 };
 
@@ -34,8 +35,10 @@ TAP_UNUSED static void *bystander_live(void *argument)
         for (uint32_t i = 0; i < 8; i++) {
             vyre_completion end = wait_for(self->queue, first + i);
             uint32_t sum = end.result[0] - base;
-            self->wrong += end.outcome != VYRE_DONE || sum % 3 != 0 || sum >= 24;
-            found |= 1u << (sum / 3 & 31);
+            if (end.outcome == VYRE_DONE && sum % 3 == 0 && sum < 24)
+                found |= 1u << sum / 3;
+            else if (self->wrong++ == 0)
+                self->first_wrong = end;
         }
         self->wrong += found != 0xFF;
         atomic_fetch_add(&self->ran, 8);

@@ -85,6 +85,12 @@ static void judge_campaign(vyre *rt, const struct attacker *a, struct neighbour 
         alive = reaches(&beside[i].live.ran, atomic_load(&beside[i].live.ran) + 16) && alive;
         atomic_store(&beside[i].live.stop, 1);
         pthread_join(beside[i].thread, NULL);
+        if (beside[i].live.wrong != 0) {
+            const vyre_completion *end = &beside[i].live.first_wrong;
+            note("tenant %u: %u wrong; of them the first: outcome %u, fault %u (%s), result %u",
+                 beside[i].tenant, beside[i].live.wrong, end->outcome, end->fault,
+                 vyre_fault_name(end->fault), end->result[0]);
+        }
         wrong += beside[i].live.wrong;
         changed += damage(&beside[i]);
         words += foreign_words(rt, FIRST + i, true);

@@ -53,9 +53,17 @@ TAP_UNUSED static bool gpu_is_cuda(void)
     return !gpu_variable_is("VYRE_TEST_BACKEND", "cpu");
 }
 
+/* What the runtime warns of, a restart above all, is told where a test goes wrong. */
+TAP_UNUSED static void gpu_log(void *ctx, enum vyre_log_level level, const char *line)
+{
+    (void)ctx;
+    if (level != VYRE_LOG_INFO) note("log: %s", line);
+}
+
 TAP_UNUSED static vyre_options gpu_options(void)
 {
     vyre_options options = VYRE_OPTIONS_INIT;
+    options.log = gpu_log;
     options.backend = gpu_is_cuda() ? VYRE_BACKEND_CUDA : VYRE_BACKEND_CPU;
     if (gpu_variable_is("VYRE_TEST_PLACE", "host")) options.place = VYRE_PLACE_HOST;
     if (gpu_variable_is("VYRE_TEST_PLACE", "process")) options.place = VYRE_PLACE_PROCESS;
