@@ -84,6 +84,19 @@ static void print_notes(const struct bench *bench)
     printf("\n%s\n", bench->table->not_measured);
 }
 
+#define TEXT(x)   #x
+#define NUMBER(x) TEXT(x)
+#ifdef __clang__
+#    define COMPILER                                                                               \
+        "clang " NUMBER(__clang_major__) "." NUMBER(__clang_minor__) "." NUMBER(                   \
+            __clang_patchlevel__)
+#else
+#    define COMPILER "gcc " __VERSION__
+#endif
+
+/* The library's too: the command has it within. */
+static const char build[] = VYRE_BUILD " (" COMPILER ")";
+
 static void print_head(const struct bench *bench)
 {
     struct utsname system;
@@ -91,6 +104,7 @@ static void print_head(const struct bench *bench)
     bench_cpu_model(model, sizeof model);
     if (uname(&system) != 0) memset(&system, 0, sizeof system);
     printf("vyre %s: %s\n", vyre_version(), bench->choice);
+    printf("build:     %s\n", build);
     printf("machine:   %s, %d CPU%s usable, %s %s\n", model, bench->cpus.count,
            bench->cpus.count == 1 ? "" : "s", system.sysname, system.release);
     if (bench->table->print_head != NULL) bench->table->print_head(bench);
@@ -143,6 +157,7 @@ static void json_report(const struct bench *bench)
     cli_json_header(bench->table->command);
     cli_json_begin("run");
     cli_json_text("choice", bench->choice);
+    cli_json_text("build", build);
     cli_json_text("machine", model);
     cli_json_count("cpus", (uint64_t)bench->cpus.count);
     cli_json_flag("pinned", bench->cpus.producer >= 0);

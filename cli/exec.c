@@ -159,11 +159,12 @@ static int run(struct exec *exec)
     if (code != CLI_EXIT_DONE) return code;
     exec->run.runtime = exec->runtime;
     vyre_status status = kernel_run(&exec->run);
-    if (args->json && (status == VYRE_OK || status == VYRE_E_TIMEOUT)) cli_json_header("exec");
-    if (status == VYRE_OK || status == VYRE_E_TIMEOUT)
+    if (status == VYRE_OK || status == VYRE_E_TIMEOUT) {
+        if (args->json) cli_json_header("exec");
         kernel_show_log(exec->runtime, exec->kernel.kernel, args->json);
+        if (args->json) json_result(exec);
+    }
     if (status != VYRE_OK) return run_failed(exec, status);
-    if (args->json) json_result(exec);
     code = report_end(exec);
     return code == CLI_EXIT_DONE ? write_results(exec) : code;
 }

@@ -205,7 +205,7 @@ static int check_output(const struct exec *exec, uint32_t buffer)
             return cli_misuse("--out: `%s` and `%s` would both be written to `%.150s`",
                               exec->kernel.buffers[i].name, name, out);
     }
-    return CLI_EXIT_DONE;
+    return cli_file_writable(out);
 }
 
 static int check_outputs(const struct exec *exec)

@@ -134,6 +134,33 @@ void cli_tree_remove(const char *path)
     (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* An errno value if no file can be made there, or 0. */
+static int folder_refuses(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path) + 1);
+    int error = folder == NULL ? ENOMEM : 0;
+
+    if (error == 0 && access(folder, W_OK | X_OK) != 0) error = errno;
+    free(folder);
+    return error;
+}
+
+int cli_file_writable(const char *path)
+{
+    struct stat status;
+    size_t length = strlen(path);
+    int error = stat(path, &status) == 0 ? 0 : errno;
+
+    if (error == 0 && S_ISDIR(status.st_mode))
+        error = EISDIR;
+    else if (error == 0 && access(path, W_OK) != 0)
+        error = errno;
+    else if (error == ENOENT && length > 0 && path[length - 1] != '/')
+        error = folder_refuses(path);
+    return error == 0 ? CLI_EXIT_DONE : complain("write", path, NULL, error);
+}
+
 int cli_file_write(const char *path, const void *data, size_t length)
 {
     if (strcmp(path, "-") == 0) {

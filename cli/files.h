@@ -35,6 +35,10 @@ int cli_write_all(int fd, const void *data, size_t length);
 /** Removes a directory with all that is in it, as far as that is possible. */
 void cli_tree_remove(const char *path);
 
+/** Whether a file of that path can be made or written over, as far as can be told without doing it:
+ * CLI_EXIT_DONE, or an exit code after a complaint. */
+int cli_file_writable(const char *path);
+
 /** Makes or replaces a file. Returns as cli_file_read. */
 int cli_file_write(const char *path, const void *data, size_t length);
 

@@ -102,7 +102,7 @@ struct kernel_run {
 
     vyre_program *program;
     vyre_bindings *bindings;
-    vyre_completion end; /**< valid after kernel_run returned VYRE_OK */
+    vyre_completion end; /**< valid after kernel_run returned VYRE_OK or VYRE_E_TIMEOUT */
     uint64_t ns;         /**< from the submit to the completion */
     int stuck;           /**< it timed out and could not be cancelled either */
     const char *doing;   /**< what failed, for cli_fail */

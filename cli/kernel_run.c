@@ -149,10 +149,11 @@ static vyre_status submit_and_wait(struct kernel_run *run, vyre_queue *queue)
     status = vyre_wait(queue, ticket, run->timeout_ns, &run->end, &run->err);
     run->ns = now_ns() - start_ns;
     if (status != VYRE_E_TIMEOUT) return status;
-    vyre_completion end;
     vyre_cancel(queue, ticket, NULL);
-    run->stuck = vyre_wait(queue, ticket, CANCEL_NS, &end, NULL) != VYRE_OK;
-    return status;
+    run->stuck = vyre_wait(queue, ticket, CANCEL_NS, &run->end, NULL) != VYRE_OK;
+    if (run->stuck) run->end.outcome = VYRE_LOST;
+    /* It may have ended while it was being cancelled. */
+    return run->stuck || run->end.outcome == VYRE_CANCELLED ? status : VYRE_OK;
 }
 
 vyre_status kernel_run(struct kernel_run *run)
