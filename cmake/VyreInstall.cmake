@@ -65,14 +65,12 @@ install(TARGETS vyre_host vyre_cuda_peers RUNTIME DESTINATION "${CMAKE_INSTALL_L
 install(FILES "${PROJECT_SOURCE_DIR}/man/vyre.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 install(FILES "${PROJECT_SOURCE_DIR}/cli/completion/vyre.bash"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME vyre)
-foreach(document builtins bytecode compat device-host dispatch io language native-cuda performance platforms programs sharing
-        streams telemetry verify vitals wire)
-    install(FILES "${PROJECT_SOURCE_DIR}/docs/${document}.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
-endforeach()
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/LICENSE-MIT"
-    "${PROJECT_SOURCE_DIR}/LICENSE-APACHE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
-# The kernels that the documents speak of, and the grammars.
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples/kernels" "${PROJECT_SOURCE_DIR}/examples/streams"
-    DESTINATION "${CMAKE_INSTALL_DOCDIR}"
-    FILES_MATCHING PATTERN "*.vyre")
+# Documents and examples side by side, as in the tree: they have links to each other.
+file(GLOB documents CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/*.md")
+install(FILES ${documents} DESTINATION "${CMAKE_INSTALL_DOCDIR}/docs")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${CMAKE_INSTALL_DOCDIR}"
+    FILES_MATCHING PATTERN "*.vyre" PATTERN "*.c" PATTERN "*.cu" PATTERN "*.ptx" PATTERN "*.vir")
+install(FILES "${PROJECT_SOURCE_DIR}/CHANGELOG.md" "${PROJECT_SOURCE_DIR}/LICENSE"
+    "${PROJECT_SOURCE_DIR}/LICENSE-MIT" "${PROJECT_SOURCE_DIR}/LICENSE-APACHE"
+    DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/editors" DESTINATION "${CMAKE_INSTALL_DATADIR}/vyre")
