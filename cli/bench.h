@@ -94,6 +94,7 @@ struct bench_table {
     int name_width;    /* of the column with the names of lines */
     uint32_t rounds;   /* at most BENCH_MAX_ROUNDS */
     int pins_if_asked; /* threads stay where the scheduler puts them unless --pin is given */
+    int no_device;     /* neither workers nor another backend */
     const char *not_measured;
     /* The benchmark's own part of the work; each may be NULL. */
     int (*begin)(struct bench *bench); /* 0 or an exit code */

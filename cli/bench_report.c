@@ -108,8 +108,10 @@ static void print_head(const struct bench *bench)
     printf("machine:   %s, %d CPU%s usable, %s %s\n", model, bench->cpus.count,
            bench->cpus.count == 1 ? "" : "s", system.sysname, system.release);
     if (bench->table->print_head != NULL) bench->table->print_head(bench);
-    printf("method:    %u worker%s, %u rounds of %.0f ms a line, all lines in turn\n",
-           bench->workers, bench->workers == 1 ? "" : "s", bench->rounds,
+    printf("method:    ");
+    if (!bench->table->no_device)
+        printf("%u worker%s, ", bench->workers, bench->workers == 1 ? "" : "s");
+    printf("%u rounds of %.0f ms a line, all lines in turn\n", bench->rounds,
            (double)bench->slice_ns / 1e6);
     printf("clock:     monotonic, %.1f ns a reading\n", bench->clock_cost_ns);
 }
@@ -161,7 +163,7 @@ static void json_report(const struct bench *bench)
     cli_json_text("machine", model);
     cli_json_count("cpus", (uint64_t)bench->cpus.count);
     cli_json_flag("pinned", bench->cpus.producer >= 0);
-    cli_json_count("workers", bench->workers);
+    if (!bench->table->no_device) cli_json_count("workers", bench->workers);
     cli_json_count("rounds", bench->rounds);
     cli_json_number("round_seconds", (double)bench->slice_ns / 1e9);
     cli_json_number("clock_ns", bench->clock_cost_ns);

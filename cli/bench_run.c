@@ -69,7 +69,8 @@ static int no_such_line(const struct bench *bench, const char *only)
         int n = snprintf(names + used, sizeof names - used, " %s", bench_line_name(bench, line));
         used += n < 0 ? 0 : (size_t)n;
     }
-    if (used + sizeof others <= sizeof names) memcpy(names + used, others, sizeof others);
+    if (!bench->table->no_device && used + sizeof others <= sizeof names)
+        memcpy(names + used, others, sizeof others);
     cli_complain("no line's name contains what --only says", only, names);
     return CLI_EXIT_MISUSE;
 }

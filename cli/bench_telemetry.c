@@ -47,6 +47,7 @@ static const struct bench_table table = {
     .begin = begin,
     .end = end,
     .print_head = print_head,
+    .no_device = 1,
 };
 
 int vyre_cli_bench_telemetry(const struct cli_args *args)

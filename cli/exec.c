@@ -41,13 +41,15 @@ static int prepare(struct exec *exec)
 /* A program that this runtime cannot hold is rejected as others are. */
 static int run_failed(struct exec *exec, vyre_status status)
 {
-    char message[64];
+    char message[120];
 
     if (status == VYRE_E_TIMEOUT) {
-        snprintf(message, sizeof message, "the run did not end in %g s and was cancelled",
-                 exec->args->timeout);
+        int lost = exec->run.end.outcome == VYRE_LOST;
+        snprintf(message, sizeof message, "the run did not end in %g s and was %s",
+                 exec->args->timeout, lost ? "lost: the device did not answer" : "cancelled");
         cli_complain(message, NULL,
-                     "look for a loop that does not end, or give it a longer --timeout");
+                     lost ? "run the command again"
+                          : "look for a loop that does not end, or give it a longer --timeout");
         return CLI_EXIT_LOST;
     }
     if (status == VYRE_E_RANGE && exec->args->grid != NULL)
@@ -92,7 +94,9 @@ static void json_result(const struct exec *exec)
     cli_json_count("steps", end->steps);
     cli_json_count("out_of_bounds", end->out_of_bounds);
     cli_json_count("ns", exec->run.ns);
-    if (vyre_describe(exec->runtime, &description, NULL) == VYRE_OK)
+    if (exec->args->backend == VYRE_BACKEND_AUTO && exec->args->device == NULL)
+        cli_json_text("backend", "auto chose cpu: for one run, unless --device names a GPU");
+    else if (vyre_describe(exec->runtime, &description, NULL) == VYRE_OK)
         cli_json_text("backend", description.choice);
     cli_json_end();
 }
@@ -161,7 +165,8 @@ static int run(struct exec *exec)
     vyre_status status = kernel_run(&exec->run);
     if (status == VYRE_OK || status == VYRE_E_TIMEOUT) {
         if (args->json) cli_json_header("exec");
-        kernel_show_log(exec->runtime, exec->kernel.kernel, args->json);
+        if (status == VYRE_OK || exec->run.end.outcome != VYRE_LOST) /* else it is stopped */
+            kernel_show_log(exec->runtime, exec->kernel.kernel, args->json);
         if (args->json) json_result(exec);
     }
     if (status != VYRE_OK) return run_failed(exec, status);

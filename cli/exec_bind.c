@@ -190,7 +190,12 @@ static int check_output(const struct exec *exec, uint32_t buffer)
     struct stat status;
     int there = stat(out, &status) == 0;
 
-    if (strcmp(out, "-") == 0) return CLI_EXIT_DONE;
+    if (cli_file_is_stdout(out)) {
+        exec->uses[buffer].out = "-"; /* whatever else it is called */
+        if (!exec->args->json) return CLI_EXIT_DONE;
+        return cli_misuse("--json and --out %s=%.150s would both write to standard output", name,
+                          out);
+    }
     if (there && cli_file_is(exec->path, &status))
         return cli_misuse("--out %s=%.150s would replace the program itself; write to another file",
                           name, out);
@@ -201,7 +206,8 @@ static int check_output(const struct exec *exec, uint32_t buffer)
                               "another file",
                               name, out, exec->kernel.buffers[i].name);
         if (i < buffer && use->out != NULL &&
-            ((!there && strcmp(use->out, out) == 0) || (there && cli_file_is(use->out, &status))))
+            ((!there && cli_file_same_new(use->out, out)) ||
+             (there && cli_file_is(use->out, &status))))
             return cli_misuse("--out: `%s` and `%s` would both be written to `%.150s`",
                               exec->kernel.buffers[i].name, name, out);
     }
@@ -230,10 +236,12 @@ int exec_bind(struct exec *exec)
 
 static int load_file(const vyre_kernel_buffer_info *buffer, struct exec_use *use)
 {
+    const int scalar = (buffer->flags & VYRE_KERNEL_BUFFER_SCALAR) != 0;
     char message[400];
-    int code = cli_file_read(use->in, CLI_NO_LIMIT, NULL, &use->bytes);
+    int code = cli_file_read(use->in, scalar ? buffer->bytes : CLI_NO_LIMIT, NULL, &use->bytes);
 
     if (code != CLI_EXIT_DONE) return code;
+    if (scalar && use->bytes.length > buffer->bytes) use->bytes.length = buffer->bytes;
     if (use->bytes.length >= buffer->bytes) {
         if (buffer->stride == 0 || use->bytes.length % buffer->stride == 0) return code;
         snprintf(message, sizeof message,
@@ -262,8 +270,10 @@ int exec_load(struct exec *exec)
         if ((buffer->flags & VYRE_KERNEL_BUFFER_WORKGROUP) != 0) continue;
         bound->length = (size_t)buffer->bytes;
         if (use->value != NULL) {
-            bound->by_slot = 1;
+            /* A slot has room for so many; those of a program that has more are bound, all. */
+            bound->by_slot = exec->kernel.info.scalars <= VYRE_RUN_MAX_SCALARS;
             code = exec_parse_value(buffer, use->value, &bound->scalar);
+            if (!bound->by_slot) bound->bytes = &bound->scalar;
         } else if (use->in != NULL) {
             code = load_file(buffer, use);
             bound->bytes = use->bytes.data;

@@ -120,7 +120,7 @@ int exec_parse_value(const vyre_kernel_buffer_info *parameter, const char *text,
         takes = "a number, inf, -inf or nan";
         bad = float_number(text, bits);
     } else if (strcmp(parameter->type, "bool") == 0) {
-        takes = "true or false";
+        takes = "true or 1, false or 0";
         bad = truth(text, bits);
     } else {
         return cli_misuse("--set gives u32, i32, f32 or bool, and `%s` is %s; use --in %s=FILE",

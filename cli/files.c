@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -97,6 +98,16 @@ int cli_file_is(const char *path, const struct stat *other)
            status.st_ino == other->st_ino;
 }
 
+int cli_file_is_stdout(const char *path)
+{
+    struct stat status, standard;
+
+    if (strcmp(path, "-") == 0) return 1;
+    if (stat(path, &status) != 0 || fstat(STDOUT_FILENO, &standard) != 0) return 0;
+    return !S_ISCHR(status.st_mode) && status.st_dev == standard.st_dev &&
+           status.st_ino == standard.st_ino;
+}
+
 int cli_write_all(int fd, const void *data, size_t length)
 {
     const unsigned char *from = data;
@@ -134,16 +145,36 @@ void cli_tree_remove(const char *path)
     (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* Where a file that is not there would be made: its folder and name, links followed as far as they
+ * lead. 0 if that cannot be told. */
+static int place_of_new(const char *path, char place[PATH_MAX])
+{
+    /* Of what is missing glibc leaves the first part, whose folder is there. */
+    return realpath(path, place) == NULL && errno == ENOENT && place[0] == '/';
+}
+
 /* An errno value if no file can be made there, or 0. */
 static int folder_refuses(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    char *folder = slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path) + 1);
+    char place[PATH_MAX] = "";
+    struct stat status;
+    const char *at = path;
+
+    if (lstat(path, &status) == 0 && place_of_new(path, place)) at = place; /* behind a link */
+    const char *slash = strrchr(at, '/');
+    char *folder = slash == NULL ? strdup(".") : strndup(at, (size_t)(slash - at) + 1);
     int error = folder == NULL ? ENOMEM : 0;
 
     if (error == 0 && access(folder, W_OK | X_OK) != 0) error = errno;
     free(folder);
     return error;
+}
+
+int cli_file_same_new(const char *a, const char *b)
+{
+    char first[PATH_MAX] = "", second[PATH_MAX] = "";
+
+    return place_of_new(a, first) && place_of_new(b, second) && strcmp(first, second) == 0;
 }
 
 int cli_file_writable(const char *path)

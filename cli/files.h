@@ -29,6 +29,13 @@ int cli_file_exists(const char *path);
  * the one would destroy the other. */
 int cli_file_is(const char *path, const struct stat *other);
 
+/** Whether `path` is `-`, or a file or pipe that standard output goes to: whoever writes to both
+ * loses bytes. A terminal and /dev/null lose none. */
+int cli_file_is_stdout(const char *path);
+
+/** Whether both would make the same file, which is not there yet. */
+int cli_file_same_new(const char *a, const char *b);
+
 /** Writes all bytes to a descriptor. Returns an errno value, or 0. */
 int cli_write_all(int fd, const void *data, size_t length);
 

@@ -120,7 +120,8 @@ int kernel_open(const struct cli_args *args, uint64_t frame_bytes, vyre **runtim
 vyre_status kernel_grid(const struct kernel *kernel, const struct kernel_bound *bound,
                         uint32_t grid[3], vyre_error *err);
 
-/** Loads, binds, submits and waits. VYRE_OK: it ended, somehow. VYRE_E_TIMEOUT: it was cancelled.
+/** Loads, binds, submits and waits. VYRE_OK: it ended, somehow. VYRE_E_TIMEOUT: it was cancelled,
+ * or lost with a device that would not do so.
  * Anything else: it was never submitted. Free the run in each case. */
 vyre_status kernel_run(struct kernel_run *run);
 void kernel_run_free(struct kernel_run *run);

@@ -6,13 +6,14 @@
  */
 #include "kernel.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 /* A program has at most 16384 buffers; beside them stand the program and its binding set. */
 enum { HANDLES = 16384 + 64, LEAST_FRAME_BYTES = 1 << 20 };
-#define CANCEL_NS 10000000000ull
+#define CANCEL_NS 5000000000ull
 
 static uint64_t now_ns(void)
 {
@@ -138,6 +139,35 @@ static vyre_status prepare(struct kernel_run *run, vyre_queue *queue)
     return vyre_prep_run(vyre_queue_slot(queue), &slot, &run->err);
 }
 
+struct cancelling {
+    vyre_queue *queue;
+    uint64_t ticket;
+};
+
+static void *cancel(void *argument)
+{
+    const struct cancelling *wish = argument;
+
+    vyre_cancel(wish->queue, wish->ticket, NULL);
+    return NULL;
+}
+
+/* Ends a run that takes too long. A device that stands still answers nothing, so a thread of its
+ * own asks; if that does not help the device is stopped, and then all that waits for it ends. */
+static void end_run(struct kernel_run *run, vyre_queue *queue, uint64_t ticket)
+{
+    struct cancelling wish = {queue, ticket};
+    pthread_t thread;
+    int asked = pthread_create(&thread, NULL, cancel, &wish) == 0;
+
+    if (!asked || vyre_wait(queue, ticket, CANCEL_NS, &run->end, NULL) != VYRE_OK) {
+        vyre_stop(run->runtime, NULL);
+        run->stuck = vyre_wait(queue, ticket, CANCEL_NS, &run->end, NULL) != VYRE_OK;
+    }
+    if (asked) pthread_join(thread, NULL);
+    if (run->stuck) run->end.outcome = VYRE_LOST;
+}
+
 static vyre_status submit_and_wait(struct kernel_run *run, vyre_queue *queue)
 {
     uint64_t ticket = 0, start_ns = now_ns();
@@ -149,11 +179,10 @@ static vyre_status submit_and_wait(struct kernel_run *run, vyre_queue *queue)
     status = vyre_wait(queue, ticket, run->timeout_ns, &run->end, &run->err);
     run->ns = now_ns() - start_ns;
     if (status != VYRE_E_TIMEOUT) return status;
-    vyre_cancel(queue, ticket, NULL);
-    run->stuck = vyre_wait(queue, ticket, CANCEL_NS, &run->end, NULL) != VYRE_OK;
-    if (run->stuck) run->end.outcome = VYRE_LOST;
-    /* It may have ended while it was being cancelled. */
-    return run->stuck || run->end.outcome == VYRE_CANCELLED ? status : VYRE_OK;
+    end_run(run, queue, ticket);
+    run->ns = now_ns() - start_ns;
+    /* It may have ended by itself meanwhile. */
+    return run->end.outcome == VYRE_CANCELLED || run->end.outcome == VYRE_LOST ? status : VYRE_OK;
 }
 
 vyre_status kernel_run(struct kernel_run *run)

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "files.h"
+
 struct parser {
     int argc;
     char **argv;
@@ -219,6 +221,8 @@ static int finish(const struct parser *parser)
             return foreign_option(&cli_options[i], parser->words);
     if (args->command < CLI_COMMANDS && cli_operand_word(args->command, args->operands.count, word))
         return cli_misuse("`%s` needs a %s; see `%s`", parser->words, word, help_of(parser, help));
+    /* Under whatever name: what went to it twice would be lost in part. */
+    if (args->output != NULL && cli_file_is_stdout(args->output)) args->output = "-";
     return check_device(args);
 }
 

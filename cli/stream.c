@@ -210,6 +210,12 @@ static vyre_status next(struct stream_job *job, vyre_chunk **chunk, vyre_error *
     return status;
 }
 
+static void stop_clocks(struct stream_job *job)
+{
+    job->end_ns = stream_now_ns();
+    job->end_cpu_ns = process_cpu_ns();
+}
+
 /* A program that did not end may have printed something that explains it. */
 static int tell_timeout(struct stream_job *job)
 {
@@ -220,6 +226,8 @@ static int tell_timeout(struct stream_job *job)
     vyre_stream_query(job->stream, &report, NULL);
     cli_progress(NULL);
     kernel_show_log(job->runtime, job->kernel.kernel, job->args->json);
+    stop_clocks(job);
+    if (job->args->json) stream_report(job);
     snprintf(message, sizeof message,
              "the stream did not end in %g s and was cancelled: %s had been read, %llu chunk%s had "
              "ended",
@@ -249,8 +257,8 @@ static int run(struct stream_job *job)
         if (ferror(stdout)) return CLI_EXIT_IO; /* told when stdout is closed */
         stream_progress(job);
     }
-    job->end_ns = stream_now_ns();
-    job->end_cpu_ns = process_cpu_ns();
+    stop_clocks(job);
+    job->whole = 1;
     pthread_join(job->feeder, NULL); /* a stream that has ended has all its files */
     job->feeding = 0;
     return CLI_EXIT_DONE;

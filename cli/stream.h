@@ -55,7 +55,9 @@ struct stream_job {
     size_t carried_bytes;
 
     struct stream_count count;
-    uint64_t total_bytes; /**< of all files; 0: not known */
+    uint64_t total_bytes;     /**< of all files; 0: not known */
+    uint64_t carried_written; /**< bytes of it */
+    int whole;                /**< the stream has come to its end */
     uint64_t start_ns, end_ns, shown_ns;
     uint64_t start_cpu_ns, end_cpu_ns; /**< of this process */
 };

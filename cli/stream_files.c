@@ -180,8 +180,10 @@ int stream_close_output(struct stream_job *job)
     int error = 0, fd = job->output;
 
     if (fd < 0 || fd == STDOUT_FILENO) return CLI_EXIT_DONE;
-    if (job->carried != NULL && job->end_ns != 0 && job->cleared)
+    if (job->carried != NULL && job->whole && job->cleared) {
         error = cli_write_all(fd, job->carried, job->carried_bytes);
+        if (error == 0) job->carried_written = job->carried_bytes;
+    }
     job->output = -1;
     if (close(fd) != 0 && error == 0) error = errno;
     return error == 0 ? CLI_EXIT_DONE : cannot_write(job, error);

@@ -106,6 +106,18 @@ static struct figures figures_of(const struct stream_job *job, const vyre_stream
     return figures;
 }
 
+/* By the stream, and of what was carried. */
+static uint64_t bytes_written(const struct stream_job *job, const vyre_stream_report *report)
+{
+    return report->bytes_written + job->carried_written;
+}
+
+/* The library counts lost runs among these. */
+static uint64_t faulted(const struct stream_job *job, const vyre_stream_report *report)
+{
+    return report->faulted > job->count.lost ? report->faulted - job->count.lost : 0;
+}
+
 static void label(const char *name)
 {
     fprintf(stderr, "%s%-9s%s", cli_tone(stderr, CLI_TONE_QUIET), name,
@@ -130,9 +142,10 @@ static void tell_files(const struct stream_job *job, const vyre_stream_report *r
     if (report->files_skipped > 0)
         fprintf(stderr, "; %llu skipped", (unsigned long long)report->files_skipped);
     fputc('\n', stderr);
-    if (report->bytes_written == 0) return;
+    if (bytes_written(job, report) == 0) return;
     label("written");
-    fprintf(stderr, "%s\n", cli_format_bytes((double)report->bytes_written, size, sizeof size));
+    fprintf(stderr, "%s\n",
+            cli_format_bytes((double)bytes_written(job, report), size, sizeof size));
 }
 
 static void tell_ways(const vyre_stream_report *report)
@@ -186,8 +199,10 @@ static void tell_rest(const struct stream_job *job, const vyre_stream_report *re
                 description.workers == 1 ? "" : "s");
     }
     label("chunks");
-    fprintf(stderr, "%llu run, %llu faulted\n", (unsigned long long)report->chunks,
-            (unsigned long long)report->faulted);
+    fprintf(stderr, "%llu run, %llu faulted", (unsigned long long)report->chunks,
+            (unsigned long long)faulted(job, report));
+    if (job->count.lost > 0) fprintf(stderr, ", %llu lost", (unsigned long long)job->count.lost);
+    fputc('\n', stderr);
     label("waits");
     fprintf(stderr, "%llu of reading for the device, %llu of the device for reading\n",
             (unsigned long long)report->waits_device, (unsigned long long)report->waits_io);
@@ -209,9 +224,11 @@ static void json_report(const struct stream_job *job, const vyre_stream_report *
     cli_json_count("files_failed", report->files_failed);
     cli_json_count("files_skipped", report->files_skipped);
     cli_json_count("bytes", report->bytes);
-    cli_json_count("bytes_written", report->bytes_written);
+    cli_json_count("bytes_written", bytes_written(job, report));
+    cli_json_flag("timed_out", !job->whole);
     cli_json_count("chunks", report->chunks);
-    cli_json_count("faulted", report->faulted);
+    cli_json_count("faulted", faulted(job, report));
+    cli_json_count("lost", job->count.lost);
     cli_json_number("seconds", figures.seconds);
     cli_json_number("bytes_per_second", figures.rate);
     cli_json_number("cpu_seconds_per_gb", figures.cpu_per_gb);

@@ -106,7 +106,8 @@ int cli_value_store(const struct cli_option_row *option, const char *value, stru
         return 0;
     }
     case CLI_KIND_DECIMAL: {
-        if (strspn(value, "0123456789.") != strlen(value) || *value == '\0') return -1;
+        if (strspn(value, "0123456789.eE+-") != strlen(value)) return -1;
+        if (strspn(value, "0123456789.") == 0) return -1;
         double number = strtod(value, &end);
         if (*end != '\0' || !(number >= option->least && number <= option->most)) return -1;
         *(double *)field(option, args) = number;

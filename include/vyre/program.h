@@ -296,11 +296,11 @@ typedef struct vyre_bindings vyre_bindings;
 
 /**
  * Binds buffers[i] to buffer i of the program; NULL for workgroup memory, and for scalar parameters
- * that come with the slot. All must belong to one tenant and have the rights that the program uses.
- * The set keeps them: freeing a buffer takes effect when its sets are gone. Statuses: E_NULL (one
- * is missing), E_RANGE (count, or a buffer for workgroup memory), E_TOO_SMALL (shorter than the
- * program asks for), E_NOT_PERMITTED (rights, or of different tenants or runtimes), E_LIMIT,
- * E_NO_MEMORY, E_STOPPED.
+ * that come with the slot, of a program that has no more than VYRE_RUN_MAX_SCALARS. All must belong
+ * to one tenant and have the rights that the program uses. The set keeps them: freeing a buffer
+ * takes effect when its sets are gone. Statuses: E_NULL (one is missing), E_RANGE (count, or a
+ * buffer for workgroup memory), E_TOO_SMALL (shorter than the program asks for), E_NOT_PERMITTED
+ * (rights, or of different tenants or runtimes), E_LIMIT, E_NO_MEMORY, E_STOPPED.
  */
 VYRE_API vyre_status vyre_bindings_create(vyre_program *program, vyre_buffer *const *buffers,
                                           size_t count, vyre_bindings **bindings, vyre_error *err);

@@ -67,8 +67,8 @@ VYRE_API vyre_status vyre_buffer_export(const vyre_buffer *buffer, vyre_share *s
  * restart of the device host imports the memory again, with what is in it.
  *
  * CUDA memory must come from cuMemCreate with that handle type, on the GPU of this runtime; memory
- * of cudaMalloc cannot be exported so. Host memory must be a memfd of at least `bytes`; it is
- * sealed against shrinking.
+ * of cudaMalloc cannot be exported so. Host memory must be a memfd of at least `bytes`, made with
+ * MFD_ALLOW_SEALING: it is sealed against shrinking.
  *
  * Statuses: E_NULL, E_SIZE, E_RESERVED, E_RANGE (no bytes, no kind, extent below bytes),
  * E_CONFLICT (VYRE_BUFFER_RESTORED; memory of another GPU), E_UNSUPPORTED (CUDA memory on the CPU

@@ -79,7 +79,7 @@ typedef struct vyre_stream_options {
     uint32_t size;          /**< sizeof(vyre_stream_options) */
     uint32_t flags;         /**< enum vyre_stream_flag */
     uint32_t chunk_bytes;   /**< a multiple of 4096 up to 1 GiB; default 1 MiB */
-    uint32_t depth;         /**< chunks, 2..1024; default 8 */
+    uint32_t depth;         /**< chunks, 2..1024, of less than 4 GiB together; default 8 */
     uint32_t overlap_bytes; /**< so many last bytes of a chunk begin the next one of the same file;
                                at most half a chunk; default 0 */
     uint32_t record_bytes;  /**< records of this size are not cut; 0: none */

@@ -295,14 +295,16 @@ DEV_INLINE int dev_quick_pair(const struct dev_quick *q, const struct dev_op *op
 DEV_INLINE int dev_quick_load_both(const struct dev_quick *q, const struct dev_op *op,
                                    const struct dev_op *next, uint32_t passes)
 {
-    const struct dev_seen here = dev_quick_view(q, op->imm), there = dev_quick_view(q, next->imm);
+    struct dev_seen here = dev_quick_view(q, op->imm), there = dev_quick_view(q, next->imm);
     struct dev_loads_pair pair, after;
+    /* Elements that are no words: none of them is in a row, before any is read. */
+    if (!dev_seen_words(&here)) here.length = 0;
+    if (!dev_seen_words(&there)) there.length = 0;
     dev_pair_begin(q, op, &here, 0, passes, &pair);
     dev_pair_begin(q, next, &there, 0, passes, &after);
-    const uint32_t odd = (uint32_t)!dev_seen_words(&here) | (uint32_t)!dev_seen_words(&there);
     DEV_ROLES(l)
     {
-        pair.pass[0].other[DEV_MINE(l)] |= after.pass[0].other[DEV_MINE(l)] | odd;
+        pair.pass[0].other[DEV_MINE(l)] |= after.pass[0].other[DEV_MINE(l)];
     }
     if (dev_warp_ballot(pair.pass[0].other) != 0) return 0;
     dev_pair_end(q, op, passes, &pair);

@@ -70,11 +70,35 @@ static enum blame judge(const struct way *way, const struct ir_expr *expr)
     return worst;
 }
 
+/* Whether this is the condition that a @guard stands for. */
+static bool is_guard(const struct lang_unit *unit, struct lang_span at)
+{
+    for (const struct lang_function *f = unit->functions; f; f = f->next)
+        if (f->guard && f->guard_span.at == at.at) return true;
+    return false;
+}
+
+static void say_guard(struct lang_unit *unit, struct lang_span barrier, const char *name)
+{
+    vyre_lang_say(
+        unit, LANG_D_UNIFORM, barrier,
+        vyre_lang_text(unit,
+                       "some lanes of a workgroup may not come to this barrier: @guard "
+                       "keeps those away for which `%s` has no element",
+                       name),
+        vyre_lang_text(unit, "leave @guard out, and put `if (i < len(%s))` around what needs it",
+                       name));
+}
+
 static void say(struct lang_unit *unit, struct lang_span barrier, struct lang_span at,
                 enum blame blame)
 {
     const char *quote = vyre_lang_quote(unit, at), *words;
     unsigned line = vyre_lang_line(unit, at.at);
+    if (quote && is_guard(unit, at)) {
+        say_guard(unit, barrier, quote);
+        return;
+    }
     words = blame == SCALAR ? "has a scalar in it, which VIR0 does not take for the same in all"
             : blame == LANE ? "differs between them"
                             : "may differ between them";
