@@ -126,6 +126,10 @@ vyre_status kernel_grid(const struct kernel *kernel, const struct kernel_bound *
 vyre_status kernel_run(struct kernel_run *run);
 void kernel_run_free(struct kernel_run *run);
 
+/** Asks a device for something in a thread of its own. 1: it has answered. 0: it did not within
+ * some seconds, as one that stands still, and the runtime has been stopped. */
+int kernel_ask(vyre *runtime, void *(*ask)(void *), void *argument);
+
 /** Bytes of the text of kernel_fault_place. */
 #define KERNEL_PLACE_ROOM 600
 

@@ -14,6 +14,7 @@
 /* A program has at most 16384 buffers; beside them stand the program and its binding set. */
 enum { HANDLES = 16384 + 64, LEAST_FRAME_BYTES = 1 << 20 };
 #define CANCEL_NS 5000000000ull
+#define ANSWER_S  5
 
 static uint64_t now_ns(void)
 {
@@ -139,32 +140,40 @@ static vyre_status prepare(struct kernel_run *run, vyre_queue *queue)
     return vyre_prep_run(vyre_queue_slot(queue), &slot, &run->err);
 }
 
-struct cancelling {
+int kernel_ask(vyre *runtime, void *(*ask)(void *), void *argument)
+{
+    struct timespec until;
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, ask, argument) != 0) return 0;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += ANSWER_S;
+    if (pthread_timedjoin_np(thread, NULL, &until) == 0) return 1;
+    vyre_stop(runtime, NULL); /* what waits for it ends with it */
+    pthread_join(thread, NULL);
+    return 0;
+}
+
+struct wish {
     vyre_queue *queue;
     uint64_t ticket;
 };
 
 static void *cancel(void *argument)
 {
-    const struct cancelling *wish = argument;
+    const struct wish *wish = argument;
 
     vyre_cancel(wish->queue, wish->ticket, NULL);
     return NULL;
 }
 
-/* Ends a run that takes too long. A device that stands still answers nothing, so a thread of its
- * own asks; if that does not help the device is stopped, and then all that waits for it ends. */
+/* Ends a run that takes too long. */
 static void end_run(struct kernel_run *run, vyre_queue *queue, uint64_t ticket)
 {
-    struct cancelling wish = {queue, ticket};
-    pthread_t thread;
-    int asked = pthread_create(&thread, NULL, cancel, &wish) == 0;
+    struct wish wish = {queue, ticket};
 
-    if (!asked || vyre_wait(queue, ticket, CANCEL_NS, &run->end, NULL) != VYRE_OK) {
-        vyre_stop(run->runtime, NULL);
-        run->stuck = vyre_wait(queue, ticket, CANCEL_NS, &run->end, NULL) != VYRE_OK;
-    }
-    if (asked) pthread_join(thread, NULL);
+    kernel_ask(run->runtime, cancel, &wish);
+    run->stuck = vyre_wait(queue, ticket, CANCEL_NS, &run->end, NULL) != VYRE_OK;
     if (run->stuck) run->end.outcome = VYRE_LOST;
 }
 

@@ -216,25 +216,36 @@ static void stop_clocks(struct stream_job *job)
     job->end_cpu_ns = process_cpu_ns();
 }
 
+static void *cancel(void *argument)
+{
+    const struct stream_job *job = argument;
+    uint32_t word;
+
+    vyre_stream_cancel(job->stream, NULL);
+    vyre_tenant_observables(job->runtime, VYRE_TENANT_DEFAULT, 0, 1, &word, NULL);
+    return NULL;
+}
+
 /* A program that did not end may have printed something that explains it. */
 static int tell_timeout(struct stream_job *job)
 {
     vyre_stream_report report = VYRE_STREAM_REPORT_INIT;
     char message[200], size[32];
+    int cancelled = kernel_ask(job->runtime, cancel, job); /* else it is stopped */
 
-    vyre_stream_cancel(job->stream, NULL);
     vyre_stream_query(job->stream, &report, NULL);
     cli_progress(NULL);
-    kernel_show_log(job->runtime, job->kernel.kernel, job->args->json);
+    if (cancelled) kernel_show_log(job->runtime, job->kernel.kernel, job->args->json);
     stop_clocks(job);
     if (job->args->json) stream_report(job);
     snprintf(message, sizeof message,
-             "the stream did not end in %g s and was cancelled: %s had been read, %llu chunk%s had "
-             "ended",
-             job->args->timeout, cli_format_bytes((double)report.bytes, size, sizeof size),
+             "the stream did not end in %g s and was %s: %s had been read, %llu chunk%s had ended",
+             job->args->timeout, cancelled ? "cancelled" : "lost, the device did not answer",
+             cli_format_bytes((double)report.bytes, size, sizeof size),
              (unsigned long long)job->count.ended, cli_plural(job->count.ended));
     cli_complain(message, NULL,
-                 report.chunks > 0 && job->count.ended == 0
+                 !cancelled ? "run the command again"
+                 : report.chunks > 0 && job->count.ended == 0
                      ? "look for a loop that does not end, or give it a longer --timeout"
                      : "give it a longer --timeout");
     return CLI_EXIT_LOST;
