@@ -172,7 +172,8 @@ typedef struct vyre_piece {
     uint64_t file;
     const char *path;
     uint32_t at;     /**< where in the chunk */
-    uint32_t length; /**< bytes; the next piece begins at a multiple of 16, zeros between */
+    uint32_t length; /**< bytes; the next piece begins at a multiple of 16, zeros between,
+                          or where this one ends if it is empty */
 } vyre_piece;
 
 /** A chunk, or the record of a source that gave none; the caller's until vyre_stream_release. */

@@ -143,6 +143,8 @@ static enum outcome take_small(struct look *look)
     int32_t got = read_small(look, cell->bytes + at, most);
     if (got == GREW) return most == stream->small ? leave(look, VYRE_SOURCE_REGULAR) : STOP;
     if (got < 0) return fail(look, -got);
+    /* One without bytes takes no place, also behind the last: a piece lies within its chunk. */
+    if (got == 0 && stream->options.flags & VYRE_STREAM_MERGE) at = cell->used;
     struct vyre_stream_record *made = record(look, 0);
     made->at = at;
     made->chunk.length = (uint32_t)got;

@@ -207,7 +207,8 @@ TAP_UNUSED static void rig_pieces(struct rig *rig, const vyre_chunk *chunk)
         const vyre_piece *piece = &chunk->pieces[i];
         struct rig_file *file = &rig->files[piece->file];
         const unsigned char *bytes = chunk->bytes;
-        if (piece->at % 16 != 0 || piece->at < at || piece->at + piece->length > chunk->length)
+        if ((piece->length != 0 && piece->at % 16 != 0) || piece->at < at ||
+            piece->at + piece->length > chunk->length)
             rig_wrong(rig, chunk, "piece %u lies at %u, %u bytes", i, piece->at, piece->length);
         for (; at < piece->at && piece->length != 0; at++)
             if (bytes[at] != 0) rig_wrong(rig, chunk, "byte %u between pieces", at);

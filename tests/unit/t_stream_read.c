@@ -86,6 +86,25 @@ static void every_way(vyre *rt, uint64_t seed)
     }
 }
 
+/* Files that lie in one chunk, the last of them often empty: its place is in the chunk too. */
+static void empty_last(vyre *rt, uint64_t seed)
+{
+    uint32_t wrong = 0;
+    for (uint32_t last = 1; last <= 20; last++) {
+        struct rig rig;
+        vyre_stream_options options = VYRE_STREAM_OPTIONS_INIT;
+        options.flags = VYRE_STREAM_MERGE;
+        rig_open(&rig, seed);
+        for (uint32_t i = 0; i < last; i++) {
+            rig_file(&rig, 5, 0);
+            rig_file(&rig, 0, 0);
+        }
+        wrong += !rig_run(&rig, rt, &options);
+        rig_close(&rig);
+    }
+    is_u64(wrong, 0, "chunks of several files that end with an empty one");
+}
+
 /* Any options with any files. */
 static void random_ways(vyre *rt, uint64_t seed, uint32_t rounds)
 {
@@ -166,6 +185,7 @@ int main(int argc, char **argv)
     every_way(rt, seed);
     for (uint32_t i = 0; i < 4; i++)
         direct(rt, seed, i % 2 ? VYRE_STREAM_IO_PREAD : VYRE_STREAM_IO_AUTO, i >= 2);
+    empty_last(rt, seed);
     random_ways(rt, seed, UNDER_ASAN || UNDER_TSAN ? 60 : 200);
     is_u64(settle_threads(threads), threads, "no thread is left");
     is_u64(settle_descriptors(rt, descriptors), descriptors, "no descriptor is left");
