@@ -219,8 +219,10 @@ VYRE_API vyre_status vyre_slot_repeatable(vyre_queue *queue, vyre_slot *slot, vy
  * Asks for an end of a submitted slot. One that has not started ends as cancelled; a native
  * operation that runs sees the wish by vyre_call_cancelled, and its return value alone decides how
  * the slot ends. A program that runs ends soon: what its workgroups have written stays, and the
- * result words say how many of them ran to their end. The end comes as an ordinary completion. Any
- * thread. Statuses: E_NULL, E_NOT_FOUND (ended already or never submitted), E_STOPPED, E_LOST.
+ * result words say how many of them ran to their end. The end comes as an ordinary completion.
+ * Returns when the device has heard of it: where that stands still, when the stall policy or
+ * vyre_stop has ended it. Any thread. Statuses: E_NULL, E_NOT_FOUND (ended already or never
+ * submitted), E_STOPPED, E_LOST.
  */
 VYRE_API vyre_status vyre_cancel(vyre_queue *queue, uint64_t ticket, vyre_error *err);
 
