@@ -8,12 +8,9 @@
 
 for seconds in 2 10 40; do
     "$@" --timeout "$seconds" 2>freeze.err &
-    run=$! host=
-    while [ -z "$host" ] && kill -0 $run 2>/dev/null; do
-        sleep 0.02
-        read -r host _ 2>/dev/null <"/proc/$run/task/$run/children"
-    done
-    sleep 1
+    run=$!
+    sleep $((seconds / 2)) # one host may have come and gone by then, which told what there is
+    read -r host _ 2>/dev/null <"/proc/$run/task/$run/children"
     kill -STOP "$host" 2>/dev/null # it may be over
     wait $run
     code=$?
