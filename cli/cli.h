@@ -133,6 +133,9 @@ vyre_options cli_runtime_options(const struct cli_args *args);
 /** The same for a command that runs a program once: `auto` is the CPU, unless a GPU is named. */
 vyre_options cli_program_options(const struct cli_args *args);
 
+/** Whether `auto` was the CPU there, without a look at what the machine has. */
+int cli_auto_is_cpu(const struct cli_args *args);
+
 /* Printing (output.c). stdout is data, stderr is talk.
  * ------------------------------------------------------------------------------------------- */
 

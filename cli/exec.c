@@ -94,7 +94,7 @@ static void json_result(const struct exec *exec)
     cli_json_count("steps", end->steps);
     cli_json_count("out_of_bounds", end->out_of_bounds);
     cli_json_count("ns", exec->run.ns);
-    if (exec->args->backend == VYRE_BACKEND_AUTO && exec->args->device == NULL)
+    if (cli_auto_is_cpu(exec->args))
         cli_json_text("backend", "auto chose cpu: for one run, unless --device names a GPU");
     else if (vyre_describe(exec->runtime, &description, NULL) == VYRE_OK)
         cli_json_text("backend", description.choice);

@@ -145,6 +145,13 @@ void cli_tree_remove(const char *path)
     (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+char *cli_file_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path) + 1);
+}
+
 /* Where a file that is not there would be made: its folder and name, links followed as far as they
  * lead. 0 if that cannot be told. */
 static int place_of_new(const char *path, char place[PATH_MAX])
@@ -161,8 +168,7 @@ static int folder_refuses(const char *path)
     const char *at = path;
 
     if (lstat(path, &status) == 0 && place_of_new(path, place)) at = place; /* behind a link */
-    const char *slash = strrchr(at, '/');
-    char *folder = slash == NULL ? strdup(".") : strndup(at, (size_t)(slash - at) + 1);
+    char *folder = cli_file_folder(at);
     int error = folder == NULL ? ENOMEM : 0;
 
     if (error == 0 && access(folder, W_OK | X_OK) != 0) error = errno;

@@ -33,6 +33,9 @@ int cli_file_is(const char *path, const struct stat *other);
  * loses bytes. A terminal and /dev/null lose none. */
 int cli_file_is_stdout(const char *path);
 
+/** The folder that a file of this path lies in; the caller frees it. NULL: no memory. */
+char *cli_file_folder(const char *path);
+
 /** Whether both would make the same file, which is not there yet. */
 int cli_file_same_new(const char *a, const char *b);
 

@@ -144,13 +144,13 @@ int kernel_ask(vyre *runtime, void *(*ask)(void *), void *argument)
 {
     struct timespec until;
     pthread_t thread;
+    int asked = pthread_create(&thread, NULL, ask, argument) == 0;
 
-    if (pthread_create(&thread, NULL, ask, argument) != 0) return 0;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += ANSWER_S;
-    if (pthread_timedjoin_np(thread, NULL, &until) == 0) return 1;
+    if (asked && pthread_timedjoin_np(thread, NULL, &until) == 0) return 1;
     vyre_stop(runtime, NULL); /* what waits for it ends with it */
-    pthread_join(thread, NULL);
+    if (asked) pthread_join(thread, NULL);
     return 0;
 }
 

@@ -79,8 +79,7 @@ static int lies_in(const char *path, const char *tree)
 /* The real path of a file that need not exist; the caller frees it. NULL where there is none. */
 static char *real_path_of_new(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    char *directory = slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path) + 1);
+    char *directory = cli_file_folder(path);
     char *real = directory == NULL ? NULL : realpath(directory, NULL);
 
     free(directory);
