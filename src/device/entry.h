@@ -12,27 +12,44 @@
 #include "device/hold.h"
 #include "device/runq.h"
 
-/* Puts a checked slot into the in-flight table. (sched) */
-DEV_FN uint32_t dev_entry_fill(struct dev_runtime *rt, struct dev_queue *queue,
-                               const uint32_t *slot, uint64_t ticket, uint64_t deadline_ns)
+/* What comes with a slot to be taken. */
+struct dev_taking {
+    const uint32_t *slot;
+    const struct dev_params *params; /* NULL: none */
+    uint64_t ticket;
+    uint64_t deadline_ns; /* 0: none */
+};
+
+/* Puts a checked slot into an entry that was taken. (sched) */
+DEV_FN void dev_entry_fill(struct dev_runtime *rt, uint32_t index, struct dev_queue *queue,
+                           const struct dev_taking *taking)
 {
-    uint32_t index = dev_entry_take(rt);
     struct dev_inflight *entry = &rt->inflight[index];
     uint32_t version = entry->version + 1;
     dev_store_relaxed(&entry->version, version);
     /* R12 pairs with A12 in tenant.c: who sees one of the new words sees that the version moved. */
     for (uint32_t i = VYRE_SLOT_OPCODE; i < VYRE_SLOT_WORDS; i++)
-        dev_store_table(&entry->slot[i], i == VYRE_SLOT_TENANT ? queue->setup.tenant : slot[i]);
-    entry->ticket = ticket;
-    entry->deadline_ns = deadline_ns;
+        dev_store_table(&entry->slot[i],
+                        i == VYRE_SLOT_TENANT ? queue->setup.tenant : taking->slot[i]);
+    entry->ticket = taking->ticket;
+    entry->deadline_ns = taking->deadline_ns;
     entry->taken_ns = dev_clock_ns();
     dev_store_table(&entry->queue, (uint32_t)(queue - rt->queues)); /* R12 */
     entry->operation = DEV_NONE;
     entry->run = DEV_NONE;
     dev_store_relaxed(&entry->cancel, 0);
-    entry->place = (uint32_t)ticket & (queue->setup.slots - 1);
+    entry->place = (uint32_t)taking->ticket & (queue->setup.slots - 1);
     dev_store_relaxed(&entry->slot[VYRE_SLOT_STATUS], VYRE_SLOT_PUBLISHED);
     dev_store_table(&entry->version, version + 1); /* R13 pairs with A13 */
+}
+
+/* The same with a free entry; there is one. (sched) */
+DEV_FN uint32_t dev_entry_take(struct dev_runtime *rt, struct dev_queue *queue,
+                               const struct dev_taking *taking)
+{
+    uint32_t index = dev_entry_spare(rt, 0);
+    dev_entries_taken(rt, 1);
+    dev_entry_fill(rt, index, queue, taking);
     return index;
 }
 
@@ -46,24 +63,43 @@ DEV_FN uint32_t dev_system_share(uint32_t inflight_slots)
     return inflight_slots / 4 < DEV_SYSTEM_ENTRIES ? inflight_slots / 4 : DEV_SYSTEM_ENTRIES;
 }
 
-/* Whether there is room for one more entry of this queue. Only the poller takes entries, so it
- * cannot vanish. */
-DEV_FN int dev_entry_room(struct dev_runtime *rt, const struct dev_queue *queue)
+/* What decides whether there is room for more slots of a queue, as it was when it was looked at.
+ * Only the poller takes, so no room vanishes. */
+struct dev_spare {
+    uint32_t entries; /* that are free */
+    uint32_t kept;    /* of these for system operations */
+    uint32_t inflight;
+    uint32_t runs; /* that are free */
+    uint32_t running;
+};
+
+/* All words are on their way together. */
+DEV_FN struct dev_spare dev_spare_look(const struct dev_runtime *rt, const struct dev_queue *queue)
 {
-    uint32_t free_count = dev_load_relaxed(&rt->free_count);
-    uint32_t waiting = dev_load_relaxed(&rt->waiting_ops);
-    uint32_t share = dev_system_share(rt->inflight_slots);
-    if (queue == &rt->queues[0]) return free_count != 0;
-    uint32_t kept = waiting < share ? share - waiting : 0;
-    return free_count > kept &&
-           dev_load_relaxed(&queue->inflight) < DEV_TABLE_SHARE * (free_count - kept);
+    struct dev_spare spare;
+    spare.entries = dev_load_relaxed(&rt->free_count);
+    spare.kept = dev_load_relaxed(&rt->waiting_ops);
+    spare.inflight = dev_load_relaxed(&queue->inflight);
+    spare.runs = dev_load_relaxed(&rt->free_runs);
+    spare.running = dev_load_relaxed(&queue->runs);
+    const uint32_t share = dev_system_share(rt->inflight_slots);
+    spare.kept = spare.kept < share ? share - spare.kept : 0;
+    return spare;
 }
 
-/* Whether there is a free run for one more slot of this queue that names a program: as for entries,
- * the last ones are for the other queues. Only the poller takes runs. */
-DEV_FN int dev_run_room(const struct dev_runtime *rt, const struct dev_queue *queue)
+/* Whether there is room for an entry behind `ahead` others of the same queue. */
+DEV_FN int dev_entry_room(const struct dev_spare *spare, uint32_t ahead)
 {
-    return dev_load_relaxed(&queue->runs) < DEV_TABLE_SHARE * dev_load_relaxed(&rt->free_runs);
+    uint32_t taken = spare->kept + ahead;
+    return spare->entries > taken &&
+           spare->inflight + ahead < DEV_TABLE_SHARE * (spare->entries - taken);
+}
+
+/* Whether there is a free run for one of them that names a program: as for entries, the last ones
+ * are for the other queues. */
+DEV_FN int dev_run_room(const struct dev_spare *spare, uint32_t ahead)
+{
+    return spare->runs > ahead && spare->running + ahead < DEV_TABLE_SHARE * (spare->runs - ahead);
 }
 
 /* Gives an entry back after its slot has ended; that of a run is given up by the slot and by the
@@ -76,8 +112,8 @@ DEV_FN void dev_entry_end(struct dev_runtime *rt, uint32_t index, const struct d
     struct dev_queue *queue = &rt->queues[entry->queue];
     dev_store_relaxed(&entry->slot[VYRE_SLOT_STATUS],
                       end->fault ? (uint32_t)VYRE_SLOT_FAULT : (uint32_t)VYRE_SLOT_DONE);
+    dev_complete(rt, queue, end); /* somebody waits for it; nobody for what it held */
     dev_slot_drop(rt, entry->slot, entry->operation);
-    dev_complete(rt, queue, end);
     if (entry->run != DEV_NONE) {
         dev_sub_release(&queue->runs, 1);
         dev_run_drop(rt, index, holds);

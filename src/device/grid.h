@@ -27,14 +27,13 @@
 #define DEV_STOP_GROUPS 8u
 
 /*
- * How many workgroups to take: each taking is a trip to memory that all share, so small ones are
- * taken several at a time, as many as are likely to be done in a quarter of the turn, and never so
- * many that other workers have none. `seen` were begun in this turn.
+ * How many workgroups to take of those that are left: each taking is a trip to memory that all
+ * share, so small ones are taken several at a time, as many as are likely to be done in a quarter
+ * of the turn, and never so many that other workers have none. `seen` were begun in this turn.
  */
-DEV_FN uint64_t dev_hand_out(const struct dev_runtime *rt, const struct dev_run *run,
+DEV_FN uint64_t dev_hand_out(const struct dev_runtime *rt, uint64_t left,
                              const struct dev_turn *turn, uint64_t seen)
 {
-    uint64_t left = run->total - dev_load64_relaxed(&run->next);
     uint64_t share = left / (4u * rt->workers) + 1;
     uint64_t each = seen != 0 ? turn->spent / seen + 1 : rt->step_budget;
     uint64_t fit = rt->step_budget / (4 * each) + 1;
@@ -48,6 +47,7 @@ DEV_FN uint64_t dev_next_group(const struct dev_runtime *rt, struct dev_run *run
                                struct dev_turn *turn, uint64_t seen)
 {
     uint64_t number = DEV_NO_GROUP, end = 0;
+    uint32_t drained = 0;
     if (turn->rest < turn->rest_end) {
         uint32_t lost = 0;
         number = turn->rest;
@@ -67,15 +67,21 @@ DEV_FN uint64_t dev_next_group(const struct dev_runtime *rt, struct dev_run *run
     }
     DEV_FIRST
     {
-        if (turn->spent < rt->step_budget && dev_load64_relaxed(&run->next) < run->total) {
-            uint64_t count = dev_hand_out(rt, run, turn, seen);
+        const uint64_t total = run->total, next = dev_load64_relaxed(&run->next);
+        drained = next >= total;
+        if (!drained && turn->spent < rt->step_budget) {
+            uint64_t count = dev_hand_out(rt, total - next, turn, seen);
             number = dev_take64_relaxed(&run->next, count);
-            end = number < run->total - count ? number + count : run->total;
-            if (number >= run->total) number = DEV_NO_GROUP;
+            end = number < total - count ? number + count : total;
+            drained = number >= total;
+            if (drained) number = DEV_NO_GROUP;
         }
     }
     number = dev_warp_first64(number);
-    if (number == DEV_NO_GROUP) return number;
+    if (number == DEV_NO_GROUP) {
+        turn->drained = dev_warp_first(drained);
+        return number;
+    }
     turn->rest = number + 1;
     turn->rest_end = dev_warp_first64(end);
     return number;
@@ -198,8 +204,8 @@ DEV_FN int dev_run_turn(struct dev_runtime *rt, uint32_t entry_index, uint32_t w
                         struct dev_frame *room, uint32_t frame)
 {
     const struct dev_inflight *entry = &rt->inflight[entry_index];
-    struct dev_turn turn = {0, 0, 0, 0, 0,        0,      0, DEV_NO_GROUP,
-                            0, 0, 0, 0, DEV_NONE, worker, 0, room};
+    struct dev_turn turn = {0, 0, 0, 0,        0,      0, 0, DEV_NO_GROUP, 0,
+                            0, 0, 0, DEV_NONE, worker, 0, 0, room};
     uint32_t state = dev_float_enter();
     turn.fault = dev_turn_stopped(rt, entry, 1);
     if (frame != DEV_NONE) {
@@ -209,8 +215,9 @@ DEV_FN int dev_run_turn(struct dev_runtime *rt, uint32_t entry_index, uint32_t w
             uint64_t before = turn.settled;
             turn.spent = 0;
             dev_run_fresh(rt, entry, &turn);
+            if (turn.fault != 0 || turn.settled == before || turn.drained) break;
             /* The turn is over; unless somebody waits, so begins the next. */
-            if (turn.fault != 0 || turn.settled == before || dev_others_wait(rt, &turn)) break;
+            if (dev_others_wait(rt, &turn)) break;
             turn.fault = dev_turn_stopped(rt, entry, 1);
         }
     }

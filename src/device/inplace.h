@@ -20,6 +20,8 @@ struct dev_batch {
     dev_word64 slot[DEV_BATCH][VYRE_SLOT_WORDS / 2];
     uint64_t owner[DEV_BATCH]; /* the ticket that each slot's parameter block is for */
     uint32_t owners;           /* those were read too */
+    uint32_t special;          /* as the bell said it when these slots had been published */
+    uint32_t told;             /* what queue 0 had been told by then has been done */
 };
 
 DEV_FN const uint32_t *dev_batch_slot(const struct dev_batch *batch, uint32_t i)
@@ -31,7 +33,8 @@ DEV_FN const uint32_t *dev_batch_slot(const struct dev_batch *batch, uint32_t i)
 DEV_FN uint32_t dev_batch_copy(const struct dev_queue *queue, struct dev_batch *batch, uint32_t n)
 {
     const dev_word64 *ring = (const dev_word64 *)(const void *)queue->setup.submission;
-    batch->owners = 0;
+    batch->owners = batch->told = 0;
+    batch->special = dev_load_relaxed(&queue->setup.bell->special);
     for (uint32_t k = 0; k < n; k++) {
         uint64_t ticket = queue->head + k;
         const dev_word64 *from = ring + ((uint32_t)ticket & (queue->setup.slots - 1)) * 8;

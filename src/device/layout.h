@@ -36,14 +36,14 @@ struct dev_inflight {
     uint64_t deadline_ns; /* 0: none */
     uint64_t taken_ns;
     uint32_t queue;
-    uint32_t
-        next; /* (sched) next in a run queue or in the free list; (poller) in the waiting list */
+    uint32_t next;      /* (sched) next in a run queue or among those to be told of; (poller) in the
+                           waiting      list */
     uint32_t operation; /* index of its native operation in the handle table, or DEV_NONE */
     uint32_t cancel;    /* (atomic) non-zero: its end is wanted */
     uint32_t place;     /* of the slot in its submission ring */
     uint32_t version;   /* (atomic) odd while the entry is being filled */
     uint32_t run;       /* index of its struct dev_run if it runs a program, or DEV_NONE */
-    uint32_t reserved;
+    uint32_t spare;     /* (sched) not of this entry: a word of the stack of free ones (runq.h) */
     uint64_t claimed_ns; /* (atomic) when it was last taken out of its run queue */
 };
 
@@ -217,7 +217,7 @@ struct dev_run {
     uint32_t holders;      /* (atomic) the slot until it has ended, and workers that are at it */
     uint32_t waiting;      /* first of the frames that wait to be resumed, or DEV_NONE */
     uint32_t queued;       /* its entry is in a run queue */
-    uint32_t next_free;    /* in the list of free runs */
+    uint32_t spare;        /* not of this run: a word of the stack of free ones (run.h) */
     uint32_t program;      /* index of its handle */
     uint32_t bindings;     /* the same */
     uint32_t waiting_last; /* of those frames, where there are any */
@@ -411,16 +411,13 @@ struct dev_runtime {
 
     /* (sched) */
     uint32_t sched;
-    uint32_t free_entry;
-    uint32_t free_count;
+    uint32_t free_count; /* entries that are free; read without the lock for a hint (atomic) */
     uint32_t
         waiting_mask; /* bit p: level p is not empty; read without the lock for a hint (atomic) */
     struct dev_level levels[VYRE_PRIORITIES];
-    uint32_t pushes; /* (also read without the lock for a hint) how often a worker was wanted for
-                        what is in the run queues */
-    uint32_t pushes_pad;
-    uint32_t free_run;     /* list of free runs */
-    uint32_t free_runs;    /* how many; read by the poller for a hint (atomic) */
+    uint32_t pushes;    /* (also read without the lock for a hint) how often a worker was wanted for
+                           what is in the run queues */
+    uint32_t free_runs; /* runs that are free; read by the poller for a hint (atomic) */
     uint32_t free_frame;   /* list of free frames */
     uint32_t frames_full;  /* how often a workgroup went on because no frame was free */
     unsigned char *frames; /* NULL until the first program is loaded; set by the poller */

@@ -8,25 +8,29 @@
 #define VYRE_DEVICE_PASS_H
 
 #include "device/look_program.h"
-#include "device/post.h"
+#include "device/take_runs.h"
 
-/* Copies up to a batch of slots after an acquire, for the first lane to take; how many fit their
- * seals. */
-DEV_FN uint32_t dev_copy_batch(struct dev_poller *p, const struct dev_queue *queue, uint32_t n)
+/* Copies up to a batch of slots after an acquire, to be taken; how many fit their seals. *system:
+ * the bell of queue 0 at that time. All loads across the link are under way together. */
+DEV_FN uint32_t dev_copy_batch(struct dev_poller *p, const struct dev_queue *queue, uint32_t n,
+                               uint32_t *system)
 {
     struct dev_room *room = p->room;
     uint32_t torn[DEV_WARP_ROLES];
+    uint64_t owner[DEV_WARP_ROLES];
     dev_fence_both(DEV_SYSTEM); /* A1, with the look at the bell */
     dev_warp_sync();
+    *system = dev_load_relaxed(&p->rt->watch[0].bell->tail);
     DEV_ROLES(i)
     {
-        uint32_t place = ((uint32_t)queue->head + i) & (queue->setup.slots - 1);
-        if (i < n) room->batch.owner[i] = dev_load64_relaxed(&queue->setup.params[place].ticket);
+        uint32_t place = ((uint32_t)queue->head + (i < n ? i : 0)) & (queue->setup.slots - 1);
+        owner[DEV_MINE(i)] = dev_load64_relaxed(&queue->setup.params[place].ticket);
     }
-    room->batch.owners = 1;
     dev_rows_load(&room->rows, &queue->setup, queue->head, n);
+    room->batch.owners = 1;
     DEV_ROLES(i)
     {
+        room->batch.owner[i] = owner[DEV_MINE(i)];
         uint32_t lap = (uint32_t)((queue->head + i) >> queue->log2_slots) + 1;
         torn[DEV_MINE(i)] =
             i >= n || (queue->setup.sealed != 0 &&
@@ -47,6 +51,36 @@ DEV_FN uint32_t dev_copy_batch(struct dev_poller *p, const struct dev_queue *que
 DEV_FN int dev_queue_plain(const struct dev_queue *queue, uint32_t special)
 {
     return dev_queue_ready(queue) && special - (uint32_t)queue->head - 1u >= queue->setup.slots;
+}
+
+/* Takes what a queue has that not every worker may run unread: all lanes those runs that they can,
+ * else the first lane what there is. */
+DEV_FN uint32_t dev_resident_take(struct dev_poller *p, struct dev_watch *watch, uint32_t published,
+                                  uint32_t special)
+{
+    struct dev_runtime *rt = p->rt;
+    struct dev_batch *batch = &p->room->batch;
+    uint32_t system, taken;
+    uint32_t n = published < DEV_BATCH ? published : DEV_BATCH;
+    n = dev_copy_batch(p, &rt->queues[watch->queue], n, &system);
+    DEV_FIRST
+    {
+        if (dev_watch_rung(&rt->watch[0], system)) {
+            dev_poll_system(rt);
+            /* What was looked up for the desk may be dropped by now. */
+            p->desk->known.valid = 0;
+        }
+    }
+    dev_warp_sync();
+    taken = dev_take_runs(p, watch, n);
+    if (taken != 0) return taken;
+    DEV_FIRST
+    {
+        batch->special = special;
+        batch->told = 1;
+        taken = dev_poll_copied(rt, watch, batch, n);
+    }
+    return dev_warp_first(taken);
 }
 
 /* Takes what a queue has; returns whether anything happened. `bell` is what the look found. */
@@ -73,16 +107,7 @@ DEV_FN uint32_t dev_resident_queue(struct dev_poller *p, uint32_t at, uint64_t b
         dev_warp_sync();
         DEV_FIRST dev_head_advance(queue, watch, taken);
     } else {
-        uint32_t n = published < DEV_BATCH ? published : DEV_BATCH;
-        n = dev_copy_batch(p, queue, n);
-        DEV_FIRST
-        {
-            const uint64_t told = rt->queues[0].head;
-            taken = dev_poll_copied(rt, watch, &p->room->batch, n);
-            /* Which asks queue 0 first: what was looked up for the desk may be dropped by now. */
-            if (rt->queues[0].head != told) p->desk->known.valid = 0;
-        }
-        taken = dev_warp_first(taken);
+        taken = dev_resident_take(p, watch, published, (uint32_t)(bell >> 32));
     }
     dev_warp_sync();
     return taken + lifted;
@@ -126,7 +151,8 @@ DEV_NO_INLINE uint32_t dev_resident_pass(struct dev_poller *p, uint32_t news)
 {
     struct dev_runtime *rt = p->rt;
     uint32_t progress = 0;
-    if ((news >> DEV_ROLE_SYSTEM & 1) != 0 || p->unsettled) progress += dev_resident_system(p);
+    const uint32_t waits = dev_warp_first(rt->waiting_list) != DEV_NONE;
+    if ((news >> DEV_ROLE_SYSTEM & 1) != 0 || waits) progress += dev_resident_system(p);
     if (progress != 0) {
         /* Queues may have come, gone and moved: what was seen is of the list as it was. */
         dev_favourite_load(p, &p->glance.fav);

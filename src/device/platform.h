@@ -51,8 +51,10 @@ DEV_FN int dev_lock_try(uint32_t *lock)
     return dev_load_relaxed(lock) == 0 && dev_exchange_acquire(lock, 1) == 0;
 }
 
+/* A look before the first try would be a trip to memory more. */
 DEV_FN void dev_lock(uint32_t *lock)
 {
+    if (dev_exchange_acquire(lock, 1) == 0) return;
     for (uint32_t tries = 1; !dev_lock_try(lock); tries++) {
         dev_pause();
         if (tries % 1024 == 0) dev_yield();
@@ -62,6 +64,17 @@ DEV_FN void dev_lock(uint32_t *lock)
 DEV_FN void dev_unlock(uint32_t *lock)
 {
     dev_store_release(lock, 0, DEV_DEVICE);
+}
+
+/* The same behind a fence for both (dev_fence_both), made by all who have changed what it guards.
+ */
+DEV_FN void dev_unlock_fenced(uint32_t *lock)
+{
+#if defined(__CUDACC__)
+    dev_store_relaxed(lock, 0);
+#else
+    dev_unlock(lock);
+#endif
 }
 
 #endif

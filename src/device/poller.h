@@ -31,13 +31,6 @@ DEV_FN const struct dev_params *dev_batch_params(const struct dev_queue *queue,
     return dev_slot_params(queue, queue->head);
 }
 
-/* What comes with a slot to be taken. */
-struct dev_taking {
-    const uint32_t *slot;
-    const struct dev_params *params; /* NULL: none */
-    uint64_t ticket;
-};
-
 /* Clears the cancel bit of a slot; non-zero if it was set. */
 DEV_FN uint32_t dev_cancel_bit(struct dev_queue *queue, uint64_t ticket)
 {
@@ -53,17 +46,19 @@ DEV_FN uint32_t dev_cancel_bit(struct dev_queue *queue, uint64_t ticket)
 
 /* What is wrong with a copied slot before its operands are looked at, or 0. */
 DEV_FN uint32_t dev_slot_check(struct dev_runtime *rt, struct dev_queue *queue,
-                               const struct dev_taking *taking, uint64_t *deadline_ns)
+                               struct dev_taking *taking)
 {
     const uint32_t *slot = taking->slot;
     uint32_t cancelled = queue->cancel_pending ? dev_cancel_bit(queue, taking->ticket) : 0;
-    *deadline_ns = taking->params != NULL ? dev_load64_relaxed(&taking->params->deadline_ns) : 0;
+    taking->deadline_ns =
+        taking->params != NULL ? dev_load64_relaxed(&taking->params->deadline_ns) : 0;
     if (dev_load_relaxed(&rt->shutdown)) return VYRE_FAULT_STOPPED;
     if (slot[VYRE_SLOT_STATUS] != VYRE_SLOT_PUBLISHED) return VYRE_FAULT_NOT_PUBLISHED;
     if (slot[VYRE_SLOT_PRIORITY] >= VYRE_PRIORITIES) return VYRE_FAULT_BAD_PRIORITY;
     if (slot[VYRE_SLOT_OPCODE] == VYRE_OP_SHUTDOWN) return VYRE_FAULT_NOT_PERMITTED;
     if (cancelled) return VYRE_FAULT_CANCELLED;
-    if (*deadline_ns != 0 && dev_clock_ns() > *deadline_ns) return VYRE_FAULT_DEADLINE;
+    if (taking->deadline_ns != 0 && dev_clock_ns() > taking->deadline_ns)
+        return VYRE_FAULT_DEADLINE;
     return VYRE_FAULT_NONE;
 }
 
@@ -106,19 +101,23 @@ DEV_FN int dev_barrier_lift(struct dev_runtime *rt, struct dev_queue *queue)
 
 /* Whether workers are told of a run directly: in a resident kernel, unless something as urgent
  * waits, or less urgent work should let more urgent work pass. (sched) */
-DEV_FN int dev_run_spreads(const struct dev_runtime *rt, uint32_t priority)
+DEV_FN int dev_run_spreads(const struct dev_runtime *rt, uint32_t waiting, uint32_t priority)
 {
     return rt->room_bytes != 0 && priority <= VYRE_PRIORITY_NORMAL &&
-           (rt->waiting_mask & ((2u << priority) - 1)) == 0;
+           (waiting & ((2u << priority) - 1)) == 0;
+}
+
+/* The entry of a run that workers are told of directly: nobody takes it out of a run queue. */
+DEV_FN void dev_run_claimed(struct dev_inflight *entry)
+{
+    dev_store_relaxed(&entry->slot[VYRE_SLOT_STATUS], VYRE_SLOT_CLAIMED);
+    dev_store64_relaxed(&entry->claimed_ns, entry->taken_ns);
 }
 
 /* Workers are to be told of the run of this entry; see post.h. */
 DEV_FN void dev_run_spread(struct dev_runtime *rt, uint32_t index)
 {
-    struct dev_inflight *entry = &rt->inflight[index];
-    dev_store_relaxed(&entry->slot[VYRE_SLOT_STATUS], VYRE_SLOT_CLAIMED);
-    dev_store64_relaxed(&entry->claimed_ns, entry->taken_ns);
-    entry->next = DEV_NONE;
+    rt->inflight[index].next = DEV_NONE;
     if (rt->spread == DEV_NONE)
         rt->spread = index;
     else
@@ -130,16 +129,15 @@ DEV_FN void dev_run_spread(struct dev_runtime *rt, uint32_t index)
  * Takes one slot through the in-flight table: ends it with a fault, or hands it to the run queues,
  * or lets it wait as a fence. 0: there is no room now, the slot stays where it is.
  */
-DEV_FN int dev_accept(struct dev_runtime *rt, struct dev_queue *queue,
-                      const struct dev_taking *taking)
+DEV_FN int dev_accept(struct dev_runtime *rt, struct dev_queue *queue, struct dev_taking *taking)
 {
     const uint32_t *slot = taking->slot;
     uint64_t ticket = taking->ticket;
-    uint64_t deadline_ns = 0;
     struct dev_hold hold = {DEV_NONE, 0};
     /* One that ends here needs no room; its cancel bit is then gone with it. */
-    uint32_t fault = dev_slot_check(rt, queue, taking, &deadline_ns);
-    if (fault == VYRE_FAULT_NONE && !dev_entry_room(rt, queue)) return 0;
+    uint32_t fault = dev_slot_check(rt, queue, taking);
+    const struct dev_spare spare = dev_spare_look(rt, queue);
+    if (fault == VYRE_FAULT_NONE && !dev_entry_room(&spare, 0)) return 0;
     rt->late = dev_grace_late(rt, queue, ticket);
     if (fault == VYRE_FAULT_NONE) fault = dev_slot_hold(rt, slot, queue->setup.tenant, &hold);
     if (fault != VYRE_FAULT_NONE) {
@@ -149,7 +147,7 @@ DEV_FN int dev_accept(struct dev_runtime *rt, struct dev_queue *queue,
         return 1;
     }
     int program = hold.operation != DEV_NONE && rt->handles[hold.operation].kind == DEV_PROGRAM;
-    if (program && !dev_run_room(rt, queue)) {
+    if (program && !dev_run_room(&spare, 0)) {
         dev_slot_drop(rt, slot, hold.operation);
         return 0;
     }
@@ -157,20 +155,23 @@ DEV_FN int dev_accept(struct dev_runtime *rt, struct dev_queue *queue,
     int io = slot[VYRE_SLOT_OPCODE] == VYRE_OP_LOAD_MISS;
     queue->mixed = 1;
     dev_lock(&rt->sched);
-    uint32_t index = dev_entry_fill(rt, queue, slot, ticket, deadline_ns);
+    uint32_t index = dev_entry_take(rt, queue, taking);
     rt->inflight[index].operation = hold.operation;
-    int spread = program && dev_run_spreads(rt, slot[VYRE_SLOT_PRIORITY]);
+    int spread = program && dev_run_spreads(rt, rt->waiting_mask, slot[VYRE_SLOT_PRIORITY]);
     if (program) {
-        uint32_t run = dev_run_make(rt, slot, hold.operation, taking->params);
+        uint32_t run = dev_run_spare(rt, 0);
+        dev_runs_taken(rt, 1);
+        dev_run_fill(&rt->runs[run], slot, hold.operation, taking->params);
         rt->inflight[index].run = run;
         rt->runs[run].queued = !spread;
         dev_add_relaxed(&queue->runs, 1);
     }
     if (!fence) {
         dev_add_relaxed(&queue->inflight, 1);
-        if (spread)
+        if (spread) {
+            dev_run_claimed(&rt->inflight[index]);
             dev_run_spread(rt, index);
-        else if (!io)
+        } else if (!io)
             dev_runq_push(rt, index, rt->inflight[index].taken_ns);
     }
     dev_unlock(&rt->sched);
@@ -202,9 +203,8 @@ DEV_NO_INLINE int dev_sys_replay(struct dev_runtime *rt, const uint32_t *arg, ui
 /* Whether the slots of this queue may be run in place at all just now. The last parameter block is
  * never further ahead than the ring; how far behind it lies says nothing, it may be laps of 32
  * bits. */
-DEV_FN int dev_plain(const struct dev_runtime *rt, const struct dev_queue *queue)
+DEV_FN int dev_plain(const struct dev_runtime *rt, const struct dev_queue *queue, uint32_t special)
 {
-    uint32_t special = dev_load_relaxed(&queue->setup.bell->special);
     return queue->cancel_pending == 0 && !dev_load_relaxed(&rt->shutdown) &&
            special - (uint32_t)queue->head - 1u >= queue->setup.slots;
 }
@@ -215,10 +215,11 @@ DEV_FN uint32_t dev_take(struct dev_runtime *rt, struct dev_watch *watch,
 {
     struct dev_queue *queue = &rt->queues[watch->queue];
     uint32_t taken = 0;
-    int in_place = 0, told = 0;
+    uint32_t told = batch->told;
+    int in_place = 0;
     while (taken < n && !queue->barrier) {
         uint32_t run = taken;
-        if (dev_plain(rt, queue)) {
+        if (dev_plain(rt, queue, batch->special)) {
             uint32_t mask = dev_load_relaxed(&rt->waiting_mask);
             while (run < n && dev_in_place(dev_batch_slot(batch, run), mask))
                 run++;

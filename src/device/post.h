@@ -108,18 +108,45 @@ DEV_FN void dev_post_like(struct dev_poller *p, uint32_t kind, uint32_t count, u
 /* Workers that are left for others when all are wanted for one run. */
 #define DEV_RUN_RESERVE 32u /* one of so many */
 
-/* Tells as many workers of a run as it has workgroups for. 0: there is no room now. */
+/* Workgroups that a worker is meant to have of a run while there are others. */
+#define DEV_RUN_EACH 8u
+
+/*
+ * How many workers are told of a run with so many workgroups while `runs` are in flight, it among
+ * them: as many as it has workgroups for. Each joins it, which takes as long as a small workgroup,
+ * and takes the poller a task. So where workgroups are soon over, and there is enough for all
+ * workers to do, fewer are told, and each has several.
+ */
+DEV_FN uint32_t dev_run_workers(const struct dev_runtime *rt, const struct vm_header *program,
+                                uint64_t total, uint32_t runs)
+{
+    const uint32_t most = rt->workers - rt->workers / DEV_RUN_RESERVE;
+    const uint64_t few = total / DEV_RUN_EACH;
+    uint64_t share = most;
+    if (vm_short_weight(program) != 0) share = (most + runs - 1) / runs;
+    if (share < few) share = few;
+    if (share > most) share = most;
+    if (total == 0) return 1;
+    return (uint32_t)(total < share ? total : share);
+}
+
+/* So many workers will be told of a run, which nobody knows of yet: they hold it, beside its slot.
+ */
+DEV_FN void dev_run_told(struct dev_run *run, uint32_t workers)
+{
+    dev_store_relaxed(&run->holders, 1 + workers);
+}
+
+/* Tells workers of a run. 0: there is no room for so many now. */
 DEV_FN int dev_post_run(struct dev_poller *p, uint32_t index)
 {
     struct dev_runtime *rt = p->rt;
     struct dev_run *run = &rt->runs[rt->inflight[index].run];
-    uint32_t room = dev_handover_room(p);
-    uint32_t most = rt->workers - rt->workers / DEV_RUN_RESERVE;
-    uint32_t n = run->total < most ? (uint32_t)run->total : most;
-    if (run->total == 0) n = 1;
-    if (n > room) n = room;
-    if (n == 0) return 0;
-    DEV_FIRST dev_add_relaxed(&run->holders, n);
+    const uint32_t runs = rt->run_slots - dev_warp_first(dev_load_relaxed(&rt->free_runs));
+    const struct vm_header *program = dev_program_header(&rt->handles[run->program]);
+    uint32_t n = dev_run_workers(rt, program, run->total, runs);
+    if (n > dev_handover_room(p)) return 0;
+    DEV_FIRST dev_run_told(run, n);
     dev_warp_sync();
     dev_fence_both(DEV_DEVICE); /* R17 */
     dev_post_like(p, DEV_TASK_RUN, n, index);

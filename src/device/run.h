@@ -10,16 +10,40 @@
 #include "device/frame_start.h"
 #include "device/runq.h"
 
-/* Makes the run of a slot that names a program. There is a free one. (sched) */
-DEV_FN uint32_t dev_run_make(struct dev_runtime *rt, const uint32_t *slot, uint32_t program,
-                             const struct dev_params *params)
+/* The free runs are a stack, as the free entries are (runq.h). */
+
+/* The free run that is the k-th from the top; there are more than k. (sched) */
+DEV_FN uint32_t dev_run_spare(const struct dev_runtime *rt, uint32_t k)
+{
+    return rt->runs[rt->free_runs - 1 - k].spare;
+}
+
+/* The first n have been taken. (sched) */
+DEV_FN void dev_runs_taken(struct dev_runtime *rt, uint32_t n)
+{
+    dev_store_relaxed(&rt->free_runs, rt->free_runs - n);
+}
+
+/* (sched) */
+DEV_FN void dev_run_give(struct dev_runtime *rt, uint32_t index)
+{
+    rt->runs[rt->free_runs].spare = index;
+    dev_store_relaxed(&rt->free_runs, rt->free_runs + 1);
+}
+
+/* How many workgroups a slot asks for. */
+DEV_FN uint64_t dev_run_total(const uint32_t *slot)
+{
+    const uint32_t *grid = slot + VYRE_SLOT_ARG0;
+    return (uint64_t)grid[0] * grid[1] * grid[2];
+}
+
+/* Makes a run that was taken that of a slot which names this program. */
+DEV_FN void dev_run_fill(struct dev_run *run, const uint32_t *slot, uint32_t program,
+                         const struct dev_params *params)
 {
     const uint32_t *arg = slot + VYRE_SLOT_ARG0;
-    uint32_t index = rt->free_run;
-    struct dev_run *run = &rt->runs[index];
-    rt->free_run = run->next_free;
-    dev_store_relaxed(&rt->free_runs, rt->free_runs - 1);
-    run->total = (uint64_t)arg[0] * arg[1] * arg[2];
+    run->total = dev_run_total(slot);
     run->next = run->ended = run->settled = run->fault_group = 0;
     run->fault = run->fault_pc = run->fault_detail = run->fault_lane = 0;
     run->holders = 1; /* the slot itself */
@@ -30,15 +54,6 @@ DEV_FN uint32_t dev_run_make(struct dev_runtime *rt, const uint32_t *slot, uint3
     run->bindings = arg[3] & 0xFFFFu;
     if (arg[3] == 0) run->bindings = DEV_NONE;
     dev_run_args_fill(&run->args, arg, params);
-    return index;
-}
-
-/* (sched) */
-DEV_FN void dev_run_give(struct dev_runtime *rt, uint32_t index)
-{
-    rt->runs[index].next_free = rt->free_run;
-    rt->free_run = index;
-    dev_store_relaxed(&rt->free_runs, rt->free_runs + 1);
 }
 
 /* Puts the entry of a run at the end of its queue, unless it is there. (sched) */
@@ -48,6 +63,19 @@ DEV_FN void dev_run_queue(struct dev_runtime *rt, uint32_t entry_index)
     if (run->queued) return;
     run->queued = 1;
     dev_runq_push(rt, entry_index, dev_clock_ns());
+}
+
+/* Takes the entry of a run out of its queue, if it is there: all its workgroups are settled. Called
+ * by one who holds it. If nobody else does but the slot, and it is in no queue, nobody will put it
+ * there, and the lock is spared. */
+DEV_FN void dev_run_unqueue(struct dev_runtime *rt, uint32_t entry_index)
+{
+    struct dev_run *run = &rt->runs[rt->inflight[entry_index].run];
+    if (dev_load_acquire(&run->holders, DEV_DEVICE) == 2 && !run->queued) return; /* A27 */
+    dev_lock(&rt->sched);
+    if (run->queued) dev_runq_unlink(rt, entry_index);
+    run->queued = 0;
+    dev_unlock(&rt->sched);
 }
 
 /* Whether a run has something to hand out. (sched) */
@@ -97,7 +125,7 @@ DEV_FN void dev_run_drop(struct dev_runtime *rt, uint32_t entry_index, uint32_t 
 {
     uint32_t index = rt->inflight[entry_index].run;
     struct dev_run *run = &rt->runs[index];
-    if (dev_sub_both(&run->holders, n) != n) return;
+    if (dev_sub_both(&run->holders, n) != n) return; /* R27 pairs with A27 */
     dev_lock(&rt->sched);
     dev_run_give(rt, index);
     dev_entry_give(rt, entry_index);
@@ -121,7 +149,7 @@ DEV_FN void dev_run_part(struct dev_runtime *rt, uint32_t entry_index)
     int alone = dev_load_relaxed(&run->holders) == 2;
     if (more && alone) {
         dev_store_relaxed(&entry->slot[VYRE_SLOT_STATUS], VYRE_SLOT_YIELD);
-        dev_sub_both(&run->holders, 1);
+        dev_sub_both(&run->holders, 1); /* R27 */
     }
     dev_unlock(&rt->sched);
     if (!(more && alone)) dev_run_drop(rt, entry_index, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * The in-flight table's free list and the run queues: five priority levels, in each a circle of
+ * The in-flight table's free entries and the run queues: five priority levels, in each a circle of
  * queues that take turns, in each queue first come first served. A level that waits is served at
  * least once every ageing_ns, however busy the levels above it are; so nothing starves, and nothing
  * urgent is locked out for more than four slots.
@@ -17,20 +17,25 @@
  * others. */
 #define DEV_TABLE_SHARE 8u
 
-DEV_FN uint32_t dev_entry_take(struct dev_runtime *rt)
+/* The free entries are a stack. Word k of it lies in entry k, so that a warp takes as many side by
+ * side as it has lanes. */
+
+/* The free entry that is the k-th from the top; there are more than k. */
+DEV_FN uint32_t dev_entry_spare(const struct dev_runtime *rt, uint32_t k)
 {
-    uint32_t index = rt->free_entry;
-    if (index == DEV_NONE) return DEV_NONE;
-    rt->free_entry = rt->inflight[index].next;
-    dev_store_relaxed(&rt->free_count, rt->free_count - 1);
-    return index;
+    return rt->inflight[rt->free_count - 1 - k].spare;
+}
+
+/* The first n have been taken. */
+DEV_FN void dev_entries_taken(struct dev_runtime *rt, uint32_t n)
+{
+    dev_store_relaxed(&rt->free_count, rt->free_count - n);
 }
 
 DEV_FN void dev_entry_give(struct dev_runtime *rt, uint32_t index)
 {
     dev_store_relaxed(&rt->inflight[index].slot[VYRE_SLOT_STATUS], VYRE_SLOT_EMPTY);
-    rt->inflight[index].next = rt->free_entry;
-    rt->free_entry = index;
+    rt->inflight[rt->free_count].spare = index;
     dev_store_relaxed(&rt->free_count, rt->free_count + 1);
 }
 

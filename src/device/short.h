@@ -43,12 +43,11 @@ struct dev_short {
     uint32_t set[DEV_WARP_ROLES];     /* of its binding set, or DEV_NONE */
 };
 
-/* Looks one slot up; returns its fault. */
-DEV_FN uint32_t dev_short_find(struct dev_runtime *rt, const struct dev_queue *queue,
-                               const uint32_t *row, uint64_t ticket, uint32_t *program,
-                               uint32_t *set)
+/* Looks up what a slot names that names a program; returns its fault. */
+DEV_FN uint32_t dev_program_find(struct dev_runtime *rt, const struct dev_queue *queue,
+                                 const uint32_t *row, uint64_t ticket, uint32_t *program,
+                                 uint32_t *set)
 {
-    const uint32_t *arg = row + VYRE_SLOT_ARG0;
     struct dev_claim claim;
     claim.kind = DEV_BINDINGS;
     claim.tenant = queue->setup.tenant;
@@ -57,10 +56,18 @@ DEV_FN uint32_t dev_short_find(struct dev_runtime *rt, const struct dev_queue *q
     *program = dev_opcode_claim(rt, row[VYRE_SLOT_OPCODE], claim.tenant, claim.late);
     if (*program == DEV_NONE) return (uint32_t)VYRE_FAULT_UNKNOWN_OPCODE;
     if (rt->handles[*program].kind != DEV_PROGRAM) return (uint32_t)VYRE_FAULT_NOT_PLAIN;
-    uint32_t fault = dev_program_check(rt, *program, arg, &claim, set);
+    return dev_program_check(rt, *program, row + VYRE_SLOT_ARG0, &claim, set);
+}
+
+/* The same of a short one. */
+DEV_FN uint32_t dev_short_find(struct dev_runtime *rt, const struct dev_queue *queue,
+                               const uint32_t *row, uint64_t ticket, uint32_t *program,
+                               uint32_t *set)
+{
+    uint32_t fault = dev_program_find(rt, queue, row, ticket, program, set);
     if (fault != 0) return fault;
     uint32_t weight = vm_short_weight(dev_program_header(&rt->handles[*program]));
-    return dev_short_fits(weight, arg) ? 0 : (uint32_t)VYRE_FAULT_NOT_PLAIN;
+    return dev_short_fits(weight, row + VYRE_SLOT_ARG0) ? 0 : (uint32_t)VYRE_FAULT_NOT_PLAIN;
 }
 
 /* Looks up what the rows in `programs` name. */

@@ -21,12 +21,17 @@ DEV_FN void dev_head_advance(struct dev_queue *queue, struct dev_watch *watch, u
     dev_store_relaxed(&watch->head, (uint32_t)queue->head);
 }
 
-/* Whether a queue has published slots that can be taken. No honest producer is further ahead than
- * its ring. */
+/* Whether a queue with this bell has published slots that can be taken. No honest producer is
+ * further ahead than its ring. */
+DEV_FN int dev_watch_rung(const struct dev_watch *watch, uint32_t tail)
+{
+    uint32_t published = tail - dev_load_relaxed(&watch->head);
+    return published != 0 && published <= watch->slots && !dev_load_relaxed(&watch->blocked);
+}
+
 DEV_FN int dev_watch_news(const struct dev_watch *watch)
 {
-    uint32_t published = dev_load_relaxed(&watch->bell->tail) - dev_load_relaxed(&watch->head);
-    return published != 0 && published <= watch->slots && !dev_load_relaxed(&watch->blocked);
+    return dev_watch_rung(watch, dev_load_relaxed(&watch->bell->tail));
 }
 
 /* Ends a system operation. */
@@ -83,6 +88,7 @@ DEV_FN void dev_system_shutdown(struct dev_runtime *rt)
 DEV_FN int dev_system_accept(struct dev_runtime *rt, const uint32_t *slot, uint64_t ticket)
 {
     const uint32_t *arg = slot + VYRE_SLOT_ARG0;
+    struct dev_taking taking;
     uint32_t unlinked = DEV_NONE;
     uint32_t result = 0;
     switch (slot[VYRE_SLOT_OPCODE]) {
@@ -112,9 +118,13 @@ DEV_FN int dev_system_accept(struct dev_runtime *rt, const uint32_t *slot, uint6
         dev_system_shutdown(rt);
         break;
     default: /* DROP and QUEUE_CLOSE wait for their condition */
-        if (!dev_entry_room(rt, &rt->queues[0])) return 0;
+        if (dev_load_relaxed(&rt->free_count) == 0) return 0;
+        taking.slot = slot;
+        taking.params = NULL;
+        taking.ticket = ticket;
+        taking.deadline_ns = 0;
         dev_lock(&rt->sched);
-        unlinked = dev_entry_fill(rt, &rt->queues[0], slot, ticket, 0);
+        unlinked = dev_entry_take(rt, &rt->queues[0], &taking);
         dev_unlock(&rt->sched);
         dev_store_relaxed(&rt->inflight[unlinked].slot[VYRE_SLOT_STATUS], VYRE_SLOT_REQUEUE);
         if (slot[VYRE_SLOT_OPCODE] == DEV_SYS_DROP) {

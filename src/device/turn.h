@@ -63,6 +63,7 @@ struct dev_turn {
     uint32_t aside;         /* frame that was put aside, or DEV_NONE */
     uint32_t worker;        /* whose turn it is */
     uint32_t shared;        /* sleeping workers were told of what waits */
+    uint32_t drained;       /* the run has no workgroup left to hand out */
     struct dev_frame *room; /* of a warp: where its frame lies while it runs; NULL: a thread */
 };
 
@@ -159,10 +160,7 @@ DEV_FN int dev_run_leave(struct dev_runtime *rt, uint32_t entry_index, struct de
         if (turn->settled != 0)
             last = dev_add64_both(&run->settled, turn->settled) + turn->settled == all;
         if (last) {
-            dev_lock(&rt->sched);
-            if (run->queued) dev_runq_unlink(rt, entry_index);
-            run->queued = 0;
-            dev_unlock(&rt->sched);
+            dev_run_unqueue(rt, entry_index);
         } else {
             dev_run_part(rt, entry_index);
         }

@@ -6,8 +6,10 @@
  * at its beginning.
  *
  * The poller writes the heartbeat and the queues' counts, at most once a period; a worker writes
- * its own line when it begins something that may take long, and when that has ended. A line that is
- * being written has an odd version, so a reader never takes half of one slot for half of another.
+ * its own line when it begins something that may take long, and when that has ended. Each quarter
+ * of a line has a version, so a reader never takes half of one slot for half of another. A GPU
+ * stores a quarter in one piece, and so needs no fence, which would hold the worker up for half a
+ * microsecond. A processor may not: it makes the first version odd while it writes.
  */
 #ifndef VYRE_DEVICE_VITALS_H
 #define VYRE_DEVICE_VITALS_H
@@ -15,24 +17,27 @@
 #include "device/layout.h"
 
 #define DEV_VITALS_MAGIC     0x4C545956u /* "VYTL" */
-#define DEV_VITALS_VERSION   1u
+#define DEV_VITALS_VERSION   2u
 #define DEV_VITALS_PERIOD_NS 1000000u /* between two heartbeats of a poller that polls */
 #define DEV_VITALS_PASSES    64u      /* passes of a poller between two looks at the clock */
 #define DEV_VITALS_OWN       16u      /* words of each worker in worker_version: a line */
 #define DEV_VITALS_TRIES     64u      /* of a reader that finds a line being written */
 
-/* A worker. */
+/* A worker: four quarters of 16 bytes. The line is whole when their versions are the same and even.
+ */
 struct dev_vital_worker {
-    uint32_t version; /* (atomic) odd while the line is being written */
-    uint32_t busy;    /* 1: what follows is what it runs; 0: what it ran last */
     uint64_t since_ns;
+    uint32_t busy;    /* 1: the line is of what it runs; 0: of what it ran last */
+    uint32_t version; /* (atomic) odd: the line is being written */
     uint64_t ticket;
     uint32_t queue;
-    uint32_t tenant;
-    uint32_t opcode;
-    uint32_t reserved;
+    uint32_t version1;    /* (atomic) */
     uint64_t deadline_ns; /* 0: none */
-    uint32_t pad[4];
+    uint32_t tenant;
+    uint32_t version2; /* (atomic) */
+    uint32_t opcode;
+    uint32_t reserved[2];
+    uint32_t version3; /* (atomic) */
 };
 
 /* A queue, by its number. */
@@ -93,25 +98,34 @@ DEV_FN struct dev_vital_queue *dev_vitals_queue(struct dev_vitals *vitals, uint3
 /* The device's side. A device without vitals says nothing.
  * ------------------------------------------------------------------------------------------- */
 
+/* A quarter of a worker's line. */
+DEV_FN struct dev_word128 dev_vitals_part(uint64_t low, uint32_t word, uint32_t version)
+{
+    struct dev_word128 part;
+    part.low = low;
+    part.high = (uint64_t)version << 32 | word;
+    return part;
+}
+
 /* A worker begins an entry that it has popped. No clock is read: the pop has read it. */
 DEV_FN void dev_vitals_begin(struct dev_runtime *rt, uint32_t worker,
                              const struct dev_inflight *entry)
 {
     if (rt->vitals == NULL) return;
-    struct dev_vital_worker *line = dev_vitals_worker(rt->vitals, worker);
+    struct dev_word128 *line = (struct dev_word128 *)(void *)dev_vitals_worker(rt->vitals, worker);
     uint32_t *own = &rt->worker_version[worker * DEV_VITALS_OWN];
-    uint32_t version = *own;
-    *own = version + 2;
-    dev_store_relaxed(&line->version, version + 1);
+    const uint32_t version = *own + 2;
+    *own = version;
+#if !defined(__CUDACC__)
+    dev_store64_relaxed(&line[0].high, (uint64_t)(version - 1) << 32);
     dev_fence_both(DEV_SYSTEM); /* R15 pairs with A15: who sees a new word sees the odd version */
-    dev_store_relaxed(&line->busy, 1);
-    dev_store64_relaxed(&line->since_ns, dev_load64_relaxed(&entry->claimed_ns));
-    dev_store64_relaxed(&line->ticket, entry->ticket);
-    dev_store_relaxed(&line->queue, entry->queue);
-    dev_store_relaxed(&line->tenant, entry->slot[VYRE_SLOT_TENANT]);
-    dev_store_relaxed(&line->opcode, entry->slot[VYRE_SLOT_OPCODE]);
-    dev_store64_relaxed(&line->deadline_ns, entry->deadline_ns);
-    dev_store_release(&line->version, version + 2, DEV_SYSTEM); /* R16 pairs with A16 */
+#endif
+    dev_store128_last(&line[3], dev_vitals_part(entry->slot[VYRE_SLOT_OPCODE], 0, version));
+    dev_store128_last(&line[2],
+                      dev_vitals_part(entry->deadline_ns, entry->slot[VYRE_SLOT_TENANT], version));
+    dev_store128_last(&line[1], dev_vitals_part(entry->ticket, entry->queue, version));
+    dev_store128_last(&line[0], dev_vitals_part(dev_load64_relaxed(&entry->claimed_ns), 1,
+                                                version)); /* R16 pairs with A16 */
 }
 
 /* It has ended, or its turn is over. What stays in the line is what was run last, so one word is
@@ -180,12 +194,25 @@ DEV_FN int dev_vitals_stale(const struct dev_runtime *rt)
 /* The reader's side.
  * ------------------------------------------------------------------------------------------- */
 
+/* Whether the versions of a line are all this one. */
+DEV_FN int dev_vitals_same(const struct dev_vital_worker *line, uint32_t version)
+{
+    return dev_load_relaxed(&line->version) == version &&
+           dev_load_relaxed(&line->version1) == version &&
+           dev_load_relaxed(&line->version2) == version &&
+           dev_load_relaxed(&line->version3) == version;
+}
+
 /* Copies a worker's line; 0: it was being written all the time, as a device that died while it
- * wrote leaves it. Any thread of any process. */
+ * wrote leaves it. What stands between two looks at the same version is of that version. Any thread
+ * of any process. */
 DEV_FN int dev_vitals_read(const struct dev_vital_worker *line, struct dev_vital_worker *out)
 {
     for (uint32_t tries = 0; tries < DEV_VITALS_TRIES; tries++) {
         out->version = dev_load_acquire(&line->version, DEV_SYSTEM); /* A16 pairs with R16 */
+        out->version1 = dev_load_acquire(&line->version1, DEV_SYSTEM);
+        out->version2 = dev_load_acquire(&line->version2, DEV_SYSTEM);
+        out->version3 = dev_load_acquire(&line->version3, DEV_SYSTEM);
         out->busy = dev_load_relaxed(&line->busy);
         out->since_ns = dev_load64_relaxed(&line->since_ns);
         out->ticket = dev_load64_relaxed(&line->ticket);
@@ -194,14 +221,19 @@ DEV_FN int dev_vitals_read(const struct dev_vital_worker *line, struct dev_vital
         out->opcode = dev_load_relaxed(&line->opcode);
         out->deadline_ns = dev_load64_relaxed(&line->deadline_ns);
         dev_fence_both(DEV_SYSTEM); /* A15 pairs with R15 */
-        if (out->version % 2 == 0 && dev_load_relaxed(&line->version) == out->version) return 1;
+        if (out->version % 2 == 0 && dev_vitals_same(out, out->version) &&
+            dev_vitals_same(line, out->version))
+            return 1;
         dev_pause();
     }
     return 0;
 }
 
 static_assert(sizeof(struct dev_vital_worker) == 64, "one line a writer");
-static_assert(offsetof(struct dev_vital_worker, deadline_ns) == 40, "eight bytes in one piece");
+static_assert(offsetof(struct dev_vital_worker, version) == 12, "ends a quarter");
+static_assert(offsetof(struct dev_vital_worker, version1) == 28, "ends a quarter");
+static_assert(offsetof(struct dev_vital_worker, version2) == 44, "ends a quarter");
+static_assert(offsetof(struct dev_vital_worker, version3) == 60, "ends a quarter");
 static_assert(sizeof(struct dev_vital_queue) == 32, "in an array");
 static_assert(sizeof(struct dev_vitals) == 128, "one line of the link");
 

@@ -81,14 +81,12 @@ static void fill_lists(struct dev_runtime *device)
     for (uint32_t i = 0; i < device->opcode_map_size; i++)
         device->opcode_map[i] = DEV_NONE;
     for (uint32_t i = 0; i < device->inflight_slots; i++)
-        device->inflight[i].next = i + 1 < device->inflight_slots ? i + 1 : DEV_NONE;
-    device->free_entry = 0;
+        device->inflight[i].spare = device->inflight_slots - 1 - i;
     device->free_count = device->inflight_slots;
     device->waiting_list = DEV_NONE;
     device->watch_turn = 1;
     for (uint32_t i = 0; i < device->run_slots; i++)
-        device->runs[i].next_free = i + 1 < device->run_slots ? i + 1 : DEV_NONE;
-    device->free_run = 0;
+        device->runs[i].spare = device->run_slots - 1 - i;
     device->free_runs = device->run_slots;
     for (uint32_t i = 0; i < device->workers; i++)
         device->worker_frame[i] = i;

@@ -306,7 +306,7 @@ TAP_UNUSED static void rig_tables(struct dev_runtime *rt)
     for (uint32_t p = 0; p < VYRE_PRIORITIES; p++)
         rt->levels[p].first = rt->levels[p].last = DEV_NONE;
     for (uint32_t i = 0; i < RIG_INFLIGHT; i++)
-        rt->inflight[i].next = i + 1 < RIG_INFLIGHT ? i + 1 : DEV_NONE;
+        rt->inflight[i].spare = RIG_INFLIGHT - 1 - i;
 }
 
 /* Makes the device and launches it. */
@@ -327,7 +327,7 @@ TAP_UNUSED static void rig_open(struct rig *rig, uint32_t workers, uint64_t park
     rt->workers = workers;
     rt->ageing_ns = 1000000;
     rt->room_bytes = sizeof(struct dev_room);
-    rt->waiting_list = rt->spread = rt->free_run = rt->free_frame = DEV_NONE;
+    rt->waiting_list = rt->spread = rt->free_frame = DEV_NONE;
     for (uint32_t i = 0; i <= workers; i++)
         rig->room[i] = rig_alloc(1, sizeof(struct dev_room));
     struct dev_handle *hold = &rt->handles[0];
@@ -370,6 +370,31 @@ TAP_UNUSED static void rig_free(struct rig *rig)
     free(rt->queues), free(rt->watch), free(rt->handles), free(rt->opcode_map);
     free(rt->inflight), free(rt->nodes), free(rt->observables), free(rt->logs);
     free(rt->worker_frame), free(rt->handover);
+}
+
+/* A rig whose kernel has left, so that the caller is its poller. */
+TAP_UNUSED static void rig_take_over(struct rig *rig, struct dev_poller *p, uint32_t first_task)
+{
+    memset(p, 0, sizeof *p);
+    rig_open(rig, 1, 0);
+    rig_stop(rig);
+    rig->rt.shutdown = 0;
+    p->rt = &rig->rt;
+    p->room = rig->room[0];
+    p->desk = &rig->desk;
+    p->posted = p->oldest = first_task;
+    p->free_count = rig->rt.inflight_slots;
+    p->glance.fav.watch = 1;
+}
+
+/* Opens a queue of such a rig. */
+TAP_UNUSED static struct ring *rig_own_queue(struct rig *rig, uint32_t number, uint32_t slots)
+{
+    uint32_t args[VYRE_SLOT_ARGS];
+    ring_make(rig, number, slots, 0);
+    rig_open_args(&rig->ring[number], args);
+    dev_sys_queue_open(&rig->rt, args);
+    return &rig->ring[number];
 }
 
 #endif

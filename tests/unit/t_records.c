@@ -5,29 +5,6 @@
  */
 #include "resident_rig.h"
 
-/* A rig whose kernel has left, so that the caller is its poller. */
-static void take_over(struct rig *rig, struct dev_poller *p, uint32_t first_task)
-{
-    memset(p, 0, sizeof *p);
-    rig_open(rig, 1, 0);
-    rig_stop(rig);
-    rig->rt.shutdown = 0;
-    p->rt = &rig->rt;
-    p->room = rig->room[0];
-    p->desk = &rig->desk;
-    p->posted = p->oldest = first_task;
-    p->free_count = rig->rt.inflight_slots;
-    p->glance.fav.watch = 1;
-}
-
-static void open_ring(struct rig *rig)
-{
-    uint32_t args[VYRE_SLOT_ARGS];
-    ring_make(rig, 1, 64, 0);
-    rig_open_args(&rig->ring[1], args);
-    dev_sys_queue_open(&rig->rt, args);
-}
-
 static uint32_t copied(const struct rig *rig)
 {
     const struct dev_queue_page *page = (const void *)rig->ring[1].mapping;
@@ -48,8 +25,8 @@ static void of_a_closed_queue(void)
     static struct dev_poller p;
     struct dev_word128 record[DEV_WARP_ROLES];
     const struct dev_task other = {.kind = DEV_TASK_ENTRY};
-    take_over(&rig, &p, 100);
-    open_ring(&rig);
+    rig_take_over(&rig, &p, 100);
+    rig_own_queue(&rig, 1, 64);
     p.posted++; /* task 100, of somebody else, has not copied yet */
     post(&rig, &p);
     for (uint32_t i = 0; i < 2; i++) {
@@ -61,7 +38,7 @@ static void of_a_closed_queue(void)
     rig.ring[1].bell->tail = 64;
     ok(dev_sys_queue_close(&rig.rt, 1), "a queue whose chunks have ended closes");
     ring_free(&rig.ring[1]);
-    open_ring(&rig);
+    rig_own_queue(&rig, 1, 64);
     post(&rig, &p); /* nobody has copied these */
     dev_record_write(rig.rt.handover, 100, &other, 0);
     dev_records_load(&p, record);
@@ -75,8 +52,8 @@ static void after_many_tasks(void)
 {
     static struct rig rig;
     static struct dev_poller p;
-    take_over(&rig, &p, 0x80000010u);
-    open_ring(&rig);
+    rig_take_over(&rig, &p, 0x80000010u);
+    rig_own_queue(&rig, 1, 64);
     p.posted++;
     dev_head_advance(&rig.rt.queues[1], &rig.rt.watch[1], 5);
     rig.rt.queues[1].chunked = 3;
@@ -87,8 +64,30 @@ static void after_many_tasks(void)
     is_u64(copied(&rig), 5, "its places are free, however long ago its last chunk was");
 }
 
+/* More tasks than a look has records for. */
+static void of_many_tasks(void)
+{
+    static struct rig rig;
+    static struct dev_poller p;
+    enum { FIRST = 8100, COUNT = 700, MISSING = FIRST + 421 };
+    struct dev_word128 record[DEV_WARP_ROLES];
+    const struct dev_task other = {.kind = DEV_TASK_RUN};
+    rig_take_over(&rig, &p, FIRST);
+    p.posted = FIRST + COUNT;
+    for (uint32_t number = FIRST; number < FIRST + COUNT; number++)
+        if (number != MISSING) dev_record_write(rig.rt.handover, number, &other, 0);
+    dev_records_load(&p, record);
+    dev_records_judge(&p, record);
+    is_u64(p.oldest, MISSING, "one look passes over all that have been picked up");
+    dev_record_write(rig.rt.handover, MISSING, &other, 0);
+    dev_records_load(&p, record);
+    dev_records_judge(&p, record);
+    is_u64(p.oldest, FIRST + COUNT, "and the next one over the rest, and no further");
+}
+
 int main(void)
 {
+    of_many_tasks();
     of_a_closed_queue();
     after_many_tasks();
     return done();

@@ -34,9 +34,12 @@ static const struct field fields[] = {
     FIELD("vitals", dev_vitals, queues),
     FIELD("vitals", dev_vitals, beats),
     FIELD("vitals", dev_vitals, beat_ns),
-    FIELD("worker", dev_vital_worker, version),
-    FIELD("worker", dev_vital_worker, busy),
     FIELD("worker", dev_vital_worker, since_ns),
+    FIELD("worker", dev_vital_worker, busy),
+    FIELD("worker", dev_vital_worker, version),
+    FIELD("worker", dev_vital_worker, version1),
+    FIELD("worker", dev_vital_worker, version2),
+    FIELD("worker", dev_vital_worker, version3),
     FIELD("worker", dev_vital_worker, ticket),
     FIELD("worker", dev_vital_worker, queue),
     FIELD("worker", dev_vital_worker, tenant),
@@ -148,8 +151,16 @@ static void torn(void)
     is_u64(hammer.page.worker[0].version, 0, "nobody wrote the other line");
 
     /* What a device leaves that is killed while it writes. */
-    hammer.page.worker[1].version |= 1;
-    is_u64(dev_vitals_read(&hammer.page.worker[1], &line), 0, "a half-written line is given up");
+    struct dev_vital_worker *left = &hammer.page.worker[1];
+    uint32_t *const quarter[] = {&left->version, &left->version1, &left->version2, &left->version3};
+    for (int i = 0; i < 4; i++) {
+        *quarter[i] += 2;
+        is_u64(dev_vitals_read(left, &line), 0, "a line without its quarter %d is given up", i);
+        *quarter[i] -= 2;
+    }
+    is_u64(dev_vitals_read(left, &line), 1, "and read when it is whole again");
+    left->version = left->version1 = left->version2 = left->version3 = left->version | 1;
+    is_u64(dev_vitals_read(left, &line), 0, "a half-written line is given up");
 }
 
 /* Tests of single device functions have no page. */
