@@ -39,9 +39,9 @@
 #define GPU_JOBS 10000u
 
 /* saxpy is measured over sizes from 2^10 up to 2^28, four times as large each; as jobs, from 2^10
- * up to 2^18. */
+ * up to 2^20. */
 #define GPU_SIZES     10u
-#define GPU_JOB_SIZES 5u
+#define GPU_JOB_SIZES 6u
 #define GPU_SIZE(i)   (GPU_SHARE << 2 * (i))
 #define GPU_SIZES_NAMES                                                                            \
     {                                                                                              \
