@@ -23,7 +23,7 @@ struct dev_flood {
 DEV_FN uint32_t dev_flood_measure(const struct dev_poller *p, const struct dev_glance *glance,
                                   uint32_t news, struct dev_flood *flood)
 {
-    uint32_t queues = dev_popcount(news), room = dev_handover_room(p);
+    uint32_t queues = dev_popcount(news), room = dev_handover_rest(p);
     uint32_t share = (room < DEV_WARP ? room : DEV_WARP) / queues;
     uint64_t programs = dev_warp_word(glance->seen, DEV_ROLE_PROGRAMS);
     if (share == 0) return 0;

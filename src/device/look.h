@@ -67,8 +67,9 @@ struct dev_poller {
     struct dev_desk *desk;
     const struct dev_launch *launch;
     struct dev_glance glance;
-    uint32_t posted;     /* tasks written, in all launches */
-    uint32_t picked;     /* of them, as last seen, picked up */
+    uint32_t posted; /* tasks written, in all launches */
+    uint32_t waits;  /* a run waits until there is room for its tasks: then no others are written */
+    uint32_t picked; /* of them, as last seen, picked up */
     uint32_t free_count; /* entries that no worker is at or is wanted for, as last seen */
     uint32_t oldest;     /* number of the first task that, as last seen, has not copied its slots */
     uint32_t lagging;    /* the host has not been told of all that was copied */

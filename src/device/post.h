@@ -33,6 +33,12 @@ DEV_FN uint32_t dev_handover_room(const struct dev_poller *p)
     return DEV_TASKS - DEV_MAX_RESIDENT - (p->posted - p->oldest);
 }
 
+/* The same for all but runs: while one waits for room nothing else takes it. */
+DEV_FN uint32_t dev_handover_rest(const struct dev_poller *p)
+{
+    return p->waits ? 0 : dev_handover_room(p);
+}
+
 /* Short programs take long beside plain slots: a chunk has fewer of them, so that more warps have
  * some; but not too few, because chunks have a price of their own. Nobody knows what a chunk will
  * find: as long as programs have been found lately all chunks are small. */
@@ -55,7 +61,7 @@ DEV_FN uint32_t dev_post_chunks(struct dev_poller *p, uint32_t queue_number, uin
 {
     struct dev_runtime *rt = p->rt;
     struct dev_queue *queue = &rt->queues[queue_number];
-    uint32_t room = dev_handover_room(p);
+    uint32_t room = dev_handover_rest(p);
     uint32_t most = room < DEV_WARP ? room : DEV_WARP;
     if (most == 0) return 0;
     uint64_t programs = dev_warp_first64(dev_load64_relaxed(&rt->handover->programs));
@@ -165,8 +171,9 @@ DEV_FN void dev_post_entries(struct dev_poller *p)
     dev_warp_sync();
     DEV_FIRST p->rt->spread = index;
     dev_warp_sync();
+    p->waits = index != DEV_NONE;
     uint32_t wanted = dev_warp_first(dev_load_relaxed(&p->rt->pushes)) - p->pushes;
-    uint32_t room = wanted != 0 ? dev_handover_room(p) : 0;
+    uint32_t room = wanted != 0 ? dev_handover_rest(p) : 0;
     if (wanted > room) wanted = room;
     if (wanted == 0) return;
     dev_post_like(p, DEV_TASK_ENTRY, wanted, 0);

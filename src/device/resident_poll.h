@@ -19,6 +19,7 @@ DEV_FN void dev_poller_begin(struct dev_poller *p)
     p->pushes = rt->pushes - (rt->inflight_slots - p->free_count); /* none runs: all wait */
     p->pushed = p->pushes;
     p->handed_back = DEV_NONE;
+    p->waits = rt->spread != DEV_NONE;
     p->settled = rt->settled;
     p->lagging = p->unsettled = p->busy = 1;
     p->stopping = p->lags = 0;

@@ -169,6 +169,7 @@ DEV_NO_INLINE uint32_t dev_take_runs(struct dev_poller *p, struct dev_watch *wat
     if (count == 0) return 0;
     dev_runs_hold(p->rt, queue, count, &runs);
     uint32_t told = dev_runs_share(p, count, dev_warp_first(spare), &runs);
+    if (told < count) p->waits = 1;
     dev_runs_fill(p, queue, count, &runs);
     for (uint32_t k = 0; k < count; k++) {
         uint32_t index = dev_warp_word32(runs.entry, k);

@@ -257,6 +257,41 @@ static const char *one_case(struct side *side)
     return wrong;
 }
 
+/* A run for whose tasks there is no room waits for it, and nothing that comes later takes it. */
+static void first_come(void)
+{
+    static struct side side;
+    static struct dev_flood flood;
+    struct dev_poller *p = &side.p;
+    struct dev_runtime *rt = &side.rig.rt;
+    struct made run = {OPCODE + 1, VYRE_PRIORITY_NORMAL, {50, 1, 1}, 0, 0, 0};
+    const uint32_t news = 1u << DEV_ROLE_GROUP;
+    side_open(&side, RIG_INFLIGHT, RUNS);
+    p->glance.seen[DEV_ROLE_GROUP] = 5; /* slots of another queue */
+    p->oldest = p->posted - (DEV_TASKS - DEV_MAX_RESIDENT - 49);
+    put(&side, &run);
+    put(&side, &run);
+    take(&side, true);
+    dev_post_entries(p);
+    is_u64(side.queue->head, 2, "two runs were taken");
+    is_u64(p->posted, FIRST_TASK, "nobody is told of a run for less than all its workers");
+    is_u64(dev_post_chunks(p, 1, 5), 0, "chunks wait behind it");
+    is_u64(dev_flood_measure(p, &p->glance, news, &flood), 0, "floods wait behind it");
+    rt->pushes++;
+    dev_post_entries(p);
+    is_u64(p->posted, FIRST_TASK, "and so does what is in the run queues");
+    p->oldest++; /* one worker has picked up his task */
+    dev_post_entries(p);
+    is_u64(p->posted, FIRST_TASK + 50, "then the first run is told");
+    is_u64(dev_post_chunks(p, 1, 5), 0, "and the second one waits");
+    p->oldest = p->posted;
+    dev_post_entries(p);
+    is_u64(p->posted, FIRST_TASK + 101, "then all the others are");
+    is_u64(dev_flood_measure(p, &p->glance, news, &flood), 1, "floods too");
+    is_u64(dev_post_chunks(p, 1, 5), 5, "and chunks");
+    side_close(&side);
+}
+
 /* How many workers are told of a run, of 2,048. */
 static void workers(void)
 {
@@ -319,7 +354,8 @@ int main(int argc, char **argv)
     ok(!wrong, "%u cases: taken by all lanes as by one%s%s", number, wrong ? ", but for " : "",
        wrong ? wrong : "");
     ok(by_lanes > taken / 4, "of %" PRIu64 " slots lanes took %" PRIu64, taken, by_lanes);
-    free(set);
+    first_come();
     workers();
+    free(set);
     return done();
 }
