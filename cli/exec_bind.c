@@ -176,8 +176,9 @@ static int missing(const struct exec *exec)
         if ((buffer->flags & VYRE_KERNEL_BUFFER_SCALAR) != 0)
             return cli_misuse("the parameter `%s` (%s) has no value; add --set %s=VALUE",
                               buffer->name, buffer->type, buffer->name);
-        return cli_misuse("the buffer `%s` (%s) has no contents; add --in %s=FILE", buffer->name,
-                          buffer->type, buffer->name);
+        return cli_misuse("the buffer `%s` (%s) has no contents; add --in %s=FILE, or --size "
+                          "%s=ELEMENTS for zeros",
+                          buffer->name, buffer->type, buffer->name, buffer->name);
     }
     return CLI_EXIT_DONE;
 }

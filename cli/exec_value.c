@@ -117,7 +117,7 @@ int exec_parse_value(const vyre_kernel_buffer_info *parameter, const char *text,
         takes = "a whole number from -2147483648 to 2147483647, or its bits after 0x";
         bad = signed_number(text, bits);
     } else if (strcmp(parameter->type, "f32") == 0) {
-        takes = "a number, inf, -inf or nan";
+        takes = "a number up to 3.4e38, inf, -inf or nan";
         bad = float_number(text, bits);
     } else if (strcmp(parameter->type, "bool") == 0) {
         takes = "true or 1, false or 0";

@@ -160,8 +160,9 @@ int cli_value_refuse(const struct cli_option_row *option, const char *value)
         return cli_misuse("%s takes a whole number from %s, not `%s`", name,
                           cli_option_range(option, range), value);
     case CLI_KIND_SIZE:
-        return cli_misuse("%s takes a size from %s, such as 4096, 64K or 1M, not `%s`", name,
-                          cli_option_range(option, range), value);
+        return cli_misuse(
+            "%s takes a size from %s, as a number of bytes or with K, M or G, not `%s`", name,
+            cli_option_range(option, range), value);
     case CLI_KIND_LIST:
         return cli_misuse("there is no memory for the command line");
     default:

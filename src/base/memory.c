@@ -158,7 +158,7 @@ static vyre_status check_given(int fd, size_t bytes, const char *what, vyre_erro
     if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
         return vyre_fail_with(err, VYRE_E_NOT_PERMITTED,
                               "make it with memfd_create and MFD_ALLOW_SEALING",
-                              "%s: the descriptor is not of memory that cannot shrink", what);
+                              "%s: the descriptor is of memory that may shrink, or of none", what);
     if (fstat(fd, &info) != 0) return vyre_fail_errno(err, errno, "%s: looking at its size", what);
     if ((uint64_t)info.st_size < bytes)
         return vyre_fail(err, VYRE_E_TOO_SMALL, "%s: %llu bytes where %zu are needed", what,
