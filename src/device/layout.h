@@ -36,8 +36,8 @@ struct dev_inflight {
     uint64_t deadline_ns; /* 0: none */
     uint64_t taken_ns;
     uint32_t queue;
-    uint32_t next;      /* (sched) next in a run queue or among those to be told of; (poller) in the
-                           waiting      list */
+    uint32_t next;      /* (sched) next in a run queue; (poller) in the waiting list, or of the runs
+                           to be told of */
     uint32_t operation; /* index of its native operation in the handle table, or DEV_NONE */
     uint32_t cancel;    /* (atomic) non-zero: its end is wanted */
     uint32_t place;     /* of the slot in its submission ring */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
  * Passes: what the poller does with a look that has news. Several plain slots are handed to workers
- * in chunks, unread. Everything else is copied after an acquire and taken by the first lane in the
- * way of poller.h.
+ * in chunks, unread. Everything else is copied after an acquire and taken, runs by a lane each,
+ * what is not one by the first lane in the way of poller.h.
  */
 #ifndef VYRE_DEVICE_PASS_H
 #define VYRE_DEVICE_PASS_H

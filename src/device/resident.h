@@ -174,7 +174,7 @@ DEV_FN void dev_resident_worker(struct dev_runtime *rt, struct dev_room *room, u
             dev_nap(nap);
             if (nap < DEV_NAP_MOST_NS) nap *= 2;
         }
-        dev_fence_both(DEV_DEVICE); /* A17 pairs with R17 in pass.h */
+        dev_fence_both(DEV_DEVICE); /* A17 pairs with R17 */
         DEV_FIRST dev_add_relaxed(&ring->picked, 1);
         if (task.kind == DEV_TASK_LEAVE) return;
         if (task.kind == DEV_TASK_CHUNK) {

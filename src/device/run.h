@@ -67,11 +67,14 @@ DEV_FN void dev_run_queue(struct dev_runtime *rt, uint32_t entry_index)
 
 /* Takes the entry of a run out of its queue, if it is there: all its workgroups are settled. Called
  * by one who holds it. If nobody else does but the slot, and it is in no queue, nobody will put it
- * there, and the lock is spared. */
+ * there, and a warp spares the lock. Somebody may be popping it just then: he has found it queued,
+ * and leaves it so if he puts it back, so either value is right. */
 DEV_FN void dev_run_unqueue(struct dev_runtime *rt, uint32_t entry_index)
 {
     struct dev_run *run = &rt->runs[rt->inflight[entry_index].run];
+#if defined(__CUDACC__) /* threads wait for no memory, and a word is read under its lock */
     if (dev_load_acquire(&run->holders, DEV_DEVICE) == 2 && !run->queued) return; /* A27 */
+#endif
     dev_lock(&rt->sched);
     if (run->queued) dev_runq_unlink(rt, entry_index);
     run->queued = 0;

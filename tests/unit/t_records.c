@@ -85,8 +85,36 @@ static void of_many_tasks(void)
     is_u64(p.oldest, FIRST + COUNT, "and the next one over the rest, and no further");
 }
 
+/* Chunks of one queue whose records lie in several rows, with other tasks between. */
+static void of_many_chunks(void)
+{
+    static struct rig rig;
+    static struct dev_poller p;
+    enum { FIRST = 8170, COUNT = 150 };
+    struct dev_word128 record[DEV_WARP_ROLES];
+    const struct dev_task other = {.kind = DEV_TASK_RUN};
+    rig_take_over(&rig, &p, FIRST);
+    rig_own_queue(&rig, 1, 64);
+    dev_head_advance(&rig.rt.queues[1], &rig.rt.watch[1], 60);
+    p.posted = FIRST + COUNT;
+    p.lagging = 1;
+    rig.rt.queues[1].tasks = p.posted + 100; /* not all have been copied */
+    rig.rt.queues[1].chunked = 1;
+    for (uint32_t i = 0; i < COUNT; i++) {
+        struct dev_task task = {.kind = DEV_TASK_CHUNK, .queue = 1, .count = 1, .first = i / 3};
+        dev_record_write(rig.rt.handover, FIRST + i, i % 3 == 2 ? &task : &other,
+                         rig.rt.queues[1].opened);
+    }
+    p.posted++; /* and one that nobody has taken */
+    dev_records_load(&p, record);
+    dev_records_judge(&p, record);
+    is_u64(p.oldest, FIRST + COUNT, "all that have left a record are passed over");
+    is_u64(copied(&rig), COUNT / 3, "and the producer hears of the last one in the last row");
+}
+
 int main(void)
 {
+    of_many_chunks();
     of_many_tasks();
     of_a_closed_queue();
     after_many_tasks();

@@ -225,6 +225,29 @@ static const char *differ(const struct side *a, const struct side *b)
     return NULL;
 }
 
+/* Some of what was taken ends: entries and runs are free again. On both sides the same. */
+static void end_some(struct side *side, uint32_t odd)
+{
+    struct dev_runtime *rt = &side->rig.rt;
+    uint64_t dice = odd;
+    for (uint32_t i = 0; i < RIG_INFLIGHT; i++) {
+        struct dev_inflight *entry = &rt->inflight[i];
+        if (dev_load_relaxed(&entry->slot[VYRE_SLOT_STATUS]) != VYRE_SLOT_CLAIMED) continue;
+        if (random_below(&dice, 3) == 0) continue;
+        struct dev_end end = dev_end_fault(entry->ticket, entry->slot[VYRE_SLOT_OPCODE], 0);
+        rt->runs[entry->run].holders = 1;
+        dev_entry_end(rt, i, &end, 1);
+    }
+}
+
+/* A handle that both programs need is being dropped: slots that were published by now find it. */
+static void drop_set(struct side *side)
+{
+    struct dev_runtime *rt = &side->rig.rt;
+    uint32_t period = dev_grace_begin(rt, 0);
+    rt->handles[3].state = DEV_DROPPING + period;
+}
+
 /* Makes both sides do the same; what differs, or NULL. */
 static const char *one_case(struct side *side)
 {
@@ -234,20 +257,29 @@ static const char *one_case(struct side *side)
     uint32_t room_most = DEV_TASKS - DEV_MAX_RESIDENT;
     for (int i = 0; i < 2 && room < room_most; i++)
         side[i].p.oldest = side[i].p.posted - (room_most - room);
+    uint32_t drop = random_below(&state, 4 * SLOTS); /* behind so many slots, if it comes to that */
     while (put_in_all < SLOTS && !wrong) {
-        uint32_t n = 1 + random_below(&state, SLOTS - put_in_all);
+        uint32_t n = 1 + random_below(&state, SLOTS - put_in_all),
+                 dice = random_below(&state, 1000);
         for (uint32_t k = 0; k < n; k++) {
             struct made slot = make_slot(odd);
-            put(&side[0], &slot);
-            put(&side[1], &slot);
+            for (int i = 0; i < 2; i++) {
+                put(&side[i], &slot);
+                ring_bell(side[i].ring);
+                if (put_in_all + k == drop) drop_set(&side[i]);
+            }
         }
         put_in_all += n;
         for (int i = 0; i < 2; i++) {
+            take(&side[i], i == 0);
+            if (dice % 2) dev_post_entries(&side[i].p);
             take(&side[i], i == 0);
             dev_post_entries(&side[i].p);
         }
         wrong = differ(&side[0], &side[1]);
         for (int i = 0; i < 2; i++) {
+            if (side[i].rig.rt.spread == DEV_NONE) end_some(&side[i], dice);
+            take(&side[i], i == 0);
             side[i].p.oldest = side[i].p.posted; /* all have been picked up: there is room again */
             dev_post_entries(&side[i].p);
         }

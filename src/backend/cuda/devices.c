@@ -76,6 +76,12 @@ uint32_t vyre_cuda_room_bytes(const struct vyre_cuda_device *device, uint32_t bl
     return bytes / ROOM_UNIT * ROOM_UNIT;
 }
 
+/* The fewest blocks that are of use: one a multiprocessor, and one beside the poller's. */
+static uint32_t least_blocks(const struct vyre_cuda_device *device)
+{
+    return device->multiprocessors > 1 ? device->multiprocessors : 2;
+}
+
 static int ask(const struct vyre_cuda_driver *driver, int handle, struct vyre_cuda_device *device)
 {
     uint32_t maps = 0, registers = 0, virtual_memory = 0;
@@ -98,7 +104,9 @@ static int ask(const struct vyre_cuda_driver *driver, int handle, struct vyre_cu
         *wishes[i].into = (uint32_t)value;
     }
     device->block_warps = VYRE_CUDA_BLOCK_WARPS;
-    if (vyre_cuda_room_bytes(device, 1) < DEV_ROOM_LEAST) device->block_warps /= 2;
+    while (vyre_cuda_room_bytes(device, least_blocks(device)) < DEV_ROOM_LEAST &&
+           device->block_warps > 2)
+        device->block_warps /= 2;
     judge(device, (int)maps, (int)registers, (int)virtual_memory);
     return 0;
 }
@@ -215,7 +223,10 @@ vyre_status vyre_cuda_choose(const struct vyre_cuda_driver *driver, const char *
 
 uint32_t vyre_cuda_max_workers(const struct vyre_cuda_device *device)
 {
-    uint32_t most = (device->multiprocessors * VYRE_CUDA_BLOCKS_MOST - 1) * device->block_warps;
+    uint32_t blocks = device->multiprocessors * VYRE_CUDA_BLOCKS_MOST;
+    /* A multiprocessor may not have the shared memory for as many. */
+    if (vyre_cuda_room_bytes(device, blocks) < DEV_ROOM_LEAST) blocks = least_blocks(device);
+    uint32_t most = (blocks - 1) * device->block_warps;
     return most < DEV_MAX_RESIDENT ? most : DEV_MAX_RESIDENT;
 }
 
